@@ -1,0 +1,1 @@
+"""softground: legged robots on ground that yields."""
