@@ -1,0 +1,54 @@
+# softground: `make` lists the targets.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# Extras of pyproject.toml to install. `dev` is what `make test` needs; e.g. make setup EXTRAS=dev,dem,view
+EXTRAS ?= dev
+
+comma := ,
+STAMP := $(VENV)/.setup-$(subst $(comma),-,$(EXTRAS))
+
+JAX_ENV := JAX_COMPILATION_CACHE_DIR="$(CURDIR)/.jax_cache" XLA_FLAGS="--xla_cpu_multi_thread_eigen=false $(XLA_FLAGS)"
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Build the environment in .venv (again only when its inputs change)
+	@:
+
+$(STAMP): pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "softground needs Python 3.11 or newer, but '$(PYTHON)' was not found: use make setup PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "softground needs Python 3.11 or newer, but '$(PYTHON)' is $$($(PYTHON) -V 2>&1): use make setup PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { \
+	  $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	    echo "'$(PYTHON)' cannot make virtual environments (no ensurepip). On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }; \
+	  echo "Making $(VENV)"; $(PYTHON) -m venv --clear $(VENV); }
+	@echo "Installing softground[$(EXTRAS)] into $(VENV) (a few minutes the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'
+	@touch $@
+
+demo: setup ## Run the demonstration
+	@$(BIN)/softground demo
+
+test: lint ## Check style and types, then run the tests
+	@$(BIN)/pyright
+	@$(JAX_ENV) $(BIN)/pytest -q -n 2
+
+lint: setup ## Check style
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet || { echo "Some files are not formatted: run make format" >&2; exit 1; }
+
+format: setup ## Format the code and repair what ruff can
+	@$(BIN)/ruff check --fix --quiet
+	@$(BIN)/ruff format
+
+clean: ## Remove caches and build outputs, and .venv
+	rm -rf $(VENV) .jax_cache .pytest_cache .ruff_cache .hypothesis build dist
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,7 @@
+"""Contact between feet and ground: one strictly convex problem per time step."""
+
+from softground.contact.newton import Newton, Solution
+from softground.contact.problem import StepProblem
+from softground.contact.solve import solve
+
+__all__ = ["Newton", "Solution", "StepProblem", "solve"]

@@ -1,0 +1,60 @@
+"""Where the feet are in the ground, and how they move in it."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from softground.media.base import COMPONENTS, FootInGround, Medium
+from softground.robots import Robot
+from softground.surfaces import Surface
+
+
+def feet_in_ground(robot: Robot, kinematics, surface: Surface) -> FootInGround:
+    """Depth and orientation of every foot relative to the surface nearest to it (leading axis: feet)."""
+    positions, rotations = robot.foot_poses(kinematics)
+    clearance = np.array([foot.clearance for foot in robot.feet])
+
+    def place(position, rotation, clearance):
+        frame = surface.frame(position)
+        depth = clearance - surface.signed_distance(position)
+        return FootInGround(depth, position, frame.T @ rotation, frame)
+
+    return jax.vmap(place)(positions, rotations, clearance.astype(positions.dtype))
+
+
+def contact_jacobian(
+    feet: FootInGround, jacobians: Float[Array, "f 6 nv"], medium: Medium
+) -> Float[Array, "f n nv"]:
+    """Jacobian of the feet's twists in the surface frame, at the medium's reference points.
+
+    Turning the twist into the surface frame is the same as turning the wrench set out of it, which is how
+    zhu2021 (III.B.2) carries a wrench space measured on flat ground over to any terrain.
+    """
+
+    def one(foot: FootInGround, jacobian, medium: Medium):
+        linear, angular = foot.surface.T @ jacobian[:3], foot.surface.T @ jacobian[3:]
+        reference = medium.reference(foot)
+        if reference is not None:
+            linear = linear + jnp.cross(angular, reference[:, None], axis=0)
+        return jnp.concatenate([linear, angular])[COMPONENTS[medium.kind]]
+
+    return jax.vmap(one)(feet, jacobians, medium)
+
+
+def wrench_in_world(
+    feet: FootInGround, wrenches: Float[Array, "f n"], medium: Medium
+) -> Float[Array, "f 6"]:
+    """Wrenches (force, torque) in the world frame, about each foot's origin."""
+
+    def one(foot: FootInGround, wrench, medium: Medium):
+        full = jnp.zeros(6, wrench.dtype).at[COMPONENTS[medium.kind]].set(wrench)
+        force, torque = full[:3], full[3:]
+        reference = medium.reference(foot)
+        if reference is not None:
+            torque = torque + jnp.cross(reference, force)
+        return jnp.concatenate([foot.surface @ force, foot.surface @ torque])
+
+    return jax.vmap(one)(feet, wrenches, medium)

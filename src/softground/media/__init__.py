@@ -1,0 +1,7 @@
+"""What the ground is: media as convex potentials of a foot's next twist."""
+
+from softground.media.base import FootInGround, Law, Medium
+from softground.media.visco_elastic import Firm, ViscoElastic
+from softground.media.wrench_space import DepthTilt, WrenchSpace
+
+__all__ = ["DepthTilt", "Firm", "FootInGround", "Law", "Medium", "ViscoElastic", "WrenchSpace"]

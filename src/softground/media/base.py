@@ -1,0 +1,107 @@
+"""What the ground is: a convex potential of the foot's next twist.
+
+Every medium answers one question: given a foot at rest in the ground *now* (its depth, its orientation, what
+the ground remembers of it), what does it cost the foot to leave this instant with twist `u`? The answer is a
+convex function `Phi(u)` in watts, and the wrench on the foot is `-dPhi/du`. A time step of any robot on any
+medium is then one convex problem (see `softground.contact`).
+
+The twist is given in the *surface frame* (z along the outward normal) at the medium's reference point, with
+the components named by `Medium.kind`. To add a medium, write a `Law` with a potential and a `Medium` that
+makes it; wrench and Hessian follow by differentiation, and may be overridden with closed forms for speed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from softground.robots.feet import Shape
+
+#: Which of the six components (vx, vy, vz, wx, wy, wz) of a twist in the surface frame a medium works with.
+COMPONENTS: dict[str, np.ndarray] = {
+    "planar": np.array([0, 2, 4]),  # sagittal plane: x, z, pitch
+    "point": np.array([0, 1, 2]),  # a force without torque at the reference point
+    "spatial": np.arange(6),
+}
+
+
+class FootInGround(eqx.Module):
+    """One foot as the ground sees it. Add a leading axis for several feet."""
+
+    depth: Float[Array, ""]  # m, positive below the surface, of the foot's deepest reference point
+    position: Float[Array, "3"]  # m, world, origin of the foot frame
+    rotation: Float[Array, "3 3"]  # foot frame expressed in the surface frame
+    surface: Float[Array, "3 3"]  # surface frame expressed in the world; third column is the outward normal
+
+    @property
+    def axis(self) -> Float[Array, "3"]:
+        """The foot's axis (its z axis) in the surface frame."""
+        return self.rotation[..., :, 2]
+
+    @property
+    def tilt(self) -> Float[Array, ""]:
+        """Tilt of the foot's axis in the surface's x-z plane, rad, positive about +y (leaning towards +x)."""
+        return jnp.arctan2(self.axis[..., 0], self.axis[..., 2])
+
+
+class Law(eqx.Module):
+    """The potential of one foot over one time step: all that does not depend on the twist is evaluated."""
+
+    def potential(self, twist: Float[Array, "n"]) -> Float[Array, ""]:
+        """Convex potential Phi(twist), W."""
+        raise NotImplementedError
+
+    def wrench(self, twist: Float[Array, "n"]) -> Float[Array, "n"]:
+        """Wrench on the foot, -dPhi/du: N and N m, surface frame, at the reference point."""
+        return -jax.grad(self.potential)(twist)
+
+    def response(self, twist: Float[Array, "n"]) -> tuple[Float[Array, "n"], Float[Array, "n n"]]:
+        """Wrench and the Hessian d2Phi/du2 (positive semidefinite) together, because they share work."""
+        return self.wrench(twist), -jax.jacfwd(self.wrench)(twist)
+
+
+class Medium(eqx.Module):
+    """Base class of all media. Leaves are parameters that one can differentiate with respect to."""
+
+    #: name under which the medium is saved and found again
+    name: ClassVar[str] = ""
+
+    @property
+    def kind(self) -> str:
+        """Which components of the twist the medium works with: a key of `COMPONENTS`."""
+        raise NotImplementedError
+
+    def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
+        """Reference point of twist and wrench from the foot's origin, m, surface frame; None: the origin."""
+        return None
+
+    def for_foot(self, shape: Shape, planar: bool) -> Medium:
+        """This medium specialised to the shape of a foot. Called once, when a simulator is built."""
+        return self
+
+    def initial_memory(self) -> Any:
+        """What the ground remembers of a foot that has never touched it (a pytree, possibly empty)."""
+        return ()
+
+    def law(self, foot: FootInGround, memory: Any, dt: Float[Array, ""]) -> Law:
+        """The potential that this foot meets over the next `dt` seconds."""
+        raise NotImplementedError
+
+    def remember(
+        self, foot: FootInGround, memory: Any, law: Law, twist: Float[Array, "n"], dt: Float[Array, ""]
+    ) -> Any:
+        """Memory after the step in which the foot moved with `twist`."""
+        return memory
+
+    def stored_energy(self, foot: FootInGround, memory: Any) -> Float[Array, ""]:
+        """Elastic energy in the ground under this foot, J."""
+        return jnp.zeros_like(foot.depth)
+
+    def outside_data(self, foot: FootInGround) -> Bool[Array, ""]:
+        """Whether the foot is deeper or more tilted than what the medium was made from."""
+        return jnp.zeros_like(foot.depth, dtype=bool)

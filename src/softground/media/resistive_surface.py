@@ -1,0 +1,123 @@
+"""The surface of a foot as small elements, on which resistive force theory is summed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from softground.errors import MediumError
+from softground.robots.feet import Box, Cylinder, Shape, Sphere
+
+
+class Surface(NamedTuple):
+    """Elements of a foot's surface, in the foot frame (origin at the sole's centre or the sphere's centre)."""
+
+    centre: np.ndarray  # (e, 3) m
+    normal: np.ndarray  # (e, 3) outward unit vectors
+    area: np.ndarray  # (e,) m2
+    edges: np.ndarray  # (e, 2, 3) m, half the extent of the element along its two sides
+
+
+def surface_of(shape: Shape, refine: int = 1) -> Surface:
+    """Elements of the sole and the sides of a foot. `refine` doubles, trebles ... their number along each edge.
+
+    The top of a cylinder or box belongs to the leg above it and is left out.
+    """
+    if isinstance(shape, Cylinder):
+        sole = _disc(shape.radius, 6 * refine, 24 * refine)
+        return _joined(sole, _wall(shape.radius, shape.length, 8 * refine, 24 * refine))
+    if isinstance(shape, Box):
+        return _joined(*_box_faces(shape, 10 * refine))
+    if isinstance(shape, Sphere):
+        return _ball(shape.radius, 16 * refine, 24 * refine)
+    raise MediumError(f"resistive force theory needs a foot that is a Sphere, Cylinder or Box, got {shape!r}")
+
+
+def _joined(*parts: Surface) -> Surface:
+    return Surface(*(np.concatenate(field) for field in zip(*parts, strict=True)))
+
+
+def _angles(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Radial and tangential unit vectors at the middle of `count` sectors, and a column of ones for grids."""
+    angle = (np.arange(count) + 0.5) * 2 * np.pi / count
+    zero = np.zeros(count)
+    radial = np.stack([np.cos(angle), np.sin(angle), zero], axis=-1)
+    return radial, np.stack([-np.sin(angle), np.cos(angle), zero], axis=-1), np.ones((count, 1))
+
+
+def _disc(radius: float, rings: int, sectors: int) -> Surface:
+    """Sole of a cylinder: sectors of rings of equal width, normal down."""
+    radial, tangent, _ = _angles(sectors)
+    inner = np.arange(rings) * radius / rings
+    middle = inner + radius / rings / 2
+    half = np.pi / sectors
+    area = 2 * half * middle * radius / rings
+    # A sector's centroid lies nearer the axis than the middle of its arc, by sin(half)/half.
+    reach = (middle + (radius / rings) ** 2 / (12 * middle)) * np.sin(half) / half
+    return _elements(
+        reach[:, None, None] * radial,
+        np.array([0.0, 0.0, -1.0]),
+        area[:, None],
+        radius / rings / 2 * radial,
+        half * middle[:, None, None] * tangent,
+    )
+
+
+def _wall(radius: float, length: float, layers: int, sectors: int) -> Surface:
+    """Side wall of a cylinder standing on its sole."""
+    radial, tangent, _ = _angles(sectors)
+    up = np.array([0.0, 0.0, 1.0])
+    height = (np.arange(layers) + 0.5) * length / layers
+    return _elements(
+        radius * radial + height[:, None, None] * up,
+        radial,
+        2 * np.pi * radius / sectors * length / layers,
+        np.pi * radius / sectors * tangent,
+        length / layers / 2 * up,
+    )
+
+
+def _ball(radius: float, rings: int, sectors: int) -> Surface:
+    """Sphere about the origin: rings of equal height have equal area (Archimedes)."""
+    radial, tangent, _ = _angles(sectors)
+    up = np.array([0.0, 0.0, 1.0])
+    height = ((np.arange(rings) + 0.5) * 2 / rings - 1)[:, None, None]
+    width = np.sqrt(1 - height**2)
+    normal = width * radial + height * up
+    return _elements(
+        radius * normal,
+        normal,
+        4 * np.pi * radius**2 / (rings * sectors),
+        np.pi * radius / sectors * width * tangent,
+        radius / rings * up,
+    )
+
+
+def _box_faces(box: Box, count: int) -> list[Surface]:
+    """Sole and four sides of a box, each in count x count elements."""
+    x, y, z = np.eye(3)
+    a, b, h = box.length / 2 * x, box.width / 2 * y, box.height / 2 * z
+    sides = [_rectangle(h + s * a, s * x, b, h, count) for s in (-1, 1)]
+    sides += [_rectangle(h + s * b, s * y, a, h, count) for s in (-1, 1)]
+    return [_rectangle(0 * x, -z, a, b, count), *sides]
+
+
+def _rectangle(centre, normal, first, second, count: int) -> Surface:
+    """Rectangle `centre +- first +- second` cut into count x count."""
+    steps = (np.arange(count) + 0.5) * 2 / count - 1
+    points = centre + steps[:, None, None] * first + steps[None, :, None] * second
+    area = 4 * np.linalg.norm(first) * np.linalg.norm(second) / count**2
+    return _elements(points, normal, area, first / count, second / count)
+
+
+def _elements(centre, normal, area, first, second) -> Surface:
+    """A grid of elements, broadcast and laid out in a row."""
+    grid = centre.shape
+    edges = np.stack([np.broadcast_to(first, grid), np.broadcast_to(second, grid)], axis=-2)
+    return Surface(
+        centre.reshape(-1, 3),
+        np.broadcast_to(normal, grid).reshape(-1, 3),
+        np.broadcast_to(area, grid[:-1]).reshape(-1).astype(float),
+        edges.reshape(-1, 2, 3),
+    )

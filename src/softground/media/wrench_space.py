@@ -1,0 +1,197 @@
+"""Granular contact as a convex set of wrenches (zhu2019), smoothed with a temperature.
+
+The ground can exert any wrench in the convex hull W of vertices p_k(depth, tilt), the origin among them, and
+exerts the one that dissipates most. Its potential is therefore the support function of W,
+
+    Phi(u) = max over w in W of -w.u   =   max_k -p_k.u,
+
+and with a temperature eps (a power, W) the smooth upper bound
+
+    Phi(u) = eps log sum_k exp(-p_k.u / eps),      0 <= Phi_eps - Phi_0 <= eps log K,
+    wrench = sum_k s_k p_k,   s = softmax(-p.u/eps),    Hessian = (sum_k s_k p_k p_k' - wrench wrench') / eps.
+
+The wrench is a convex combination of vertices, so it never leaves W, whatever the twist. A loaded foot at rest
+creeps at a speed of the order eps/|p|.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from softground.errors import MediumError, unknown_name
+from softground.media.base import COMPONENTS, FootInGround, Law, Medium
+
+#: Default temperature, W: a 7 kg foot at rest creeps well under 0.1 mm/s (tests/media measures it).
+DEFAULT_EPS = 1e-3
+
+
+class SupportFunction(Law):
+    """Smoothed support function of the hull of `vertices`."""
+
+    vertices: Float[Array, "k n"]  # N, N m; the origin is one of them
+    eps: Float[Array, ""]  # W
+
+    def _weights(self, twist: Float[Array, "n"]) -> tuple[Float[Array, "k"], Float[Array, ""]]:
+        """Softmax weights and the logarithm of their normaliser."""
+        score = -(self.vertices * twist).sum(-1) / self.eps
+        top = score.max()
+        weight = jnp.exp(score - top)
+        total = weight.sum()
+        return weight / total, top + jnp.log(total)
+
+    def potential(self, twist):
+        return self.eps * self._weights(twist)[1]
+
+    def wrench(self, twist):
+        weight, _ = self._weights(twist)
+        return (weight[:, None] * self.vertices).sum(0)
+
+    def response(self, twist):
+        # Sums of products rather than matrix products: XLA fuses them into one kernel for all feet.
+        weight, _ = self._weights(twist)
+        weighted = weight[:, None] * self.vertices
+        wrench = weighted.sum(0)
+        second = (weighted[:, :, None] * self.vertices[:, None, :]).sum(0)
+        return wrench, (second - wrench[:, None] * wrench) / self.eps
+
+
+class DepthTilt(eqx.Module):
+    """Smooth features of a foot's pose: powers of depth times harmonics of tilt.
+
+    Depth enters through a ramp that is zero above the surface and twice differentiable, so that a wrench space
+    vanishes smoothly there and goes on growing below the deepest data. In the plane the harmonics are
+    1, cos(j tilt), sin(j tilt); in space they are the monomials of the foot axis' horizontal components up to
+    `harmonics`. Tilt is clamped to `max_tilt`, where data end.
+    """
+
+    powers: int = eqx.field(static=True, default=2)
+    harmonics: int = eqx.field(static=True, default=3)
+    spatial: bool = eqx.field(static=True, default=False)
+    max_tilt: float = eqx.field(static=True, default=np.pi)
+    ramp: float = eqx.field(static=True, default=1e-3)  # m, over which contact sets in
+
+    def __call__(self, foot: FootInGround) -> Float[Array, "b"]:
+        depth = smooth_ramp(foot.depth, self.ramp)
+        powers = jnp.stack([depth**i for i in range(1, self.powers + 1)])
+        angular = self._monomials(foot) if self.spatial else self._harmonics(foot.tilt)
+        return (powers[:, None] * angular).reshape(-1)
+
+    def _harmonics(self, tilt: Float[Array, ""]) -> Float[Array, "h"]:
+        if self.harmonics == 0:
+            return jnp.ones(1, tilt.dtype)
+        angle = jnp.clip(tilt, -self.max_tilt, self.max_tilt) * np.arange(1, self.harmonics + 1)
+        return jnp.concatenate([jnp.ones(1, tilt.dtype), jnp.cos(angle), jnp.sin(angle)])
+
+    def _monomials(self, foot: FootInGround) -> Float[Array, "h"]:
+        x, y = foot.axis[0], foot.axis[1]
+        degrees = [(i, j) for i in range(self.harmonics + 1) for j in range(self.harmonics + 1 - i)]
+        return jnp.stack([x**i * y**j for i, j in degrees])
+
+
+def smooth_ramp(depth: Float[Array, ""], length: float) -> Float[Array, ""]:
+    """max(depth, 0) with its corner rounded over `length`: twice differentiable, `depth - length/2` beyond."""
+    x = jnp.clip(depth / length, 0.0, 1.0)
+    return length * (x**3 - x**4 / 2) + jnp.maximum(depth - length, 0.0)
+
+
+class WrenchSpace(Medium):
+    """Vertices as a linear combination of smooth features of depth and tilt.
+
+    `vertices(foot) = strength * sum_b features(foot)_b coefficients_b`: one small matrix product a foot, for
+    polynomials, radial basis functions or any other smooth regression that is linear in its coefficients.
+    """
+
+    name: ClassVar[str] = "wrench_space"
+
+    coefficients: Float[Array, "b k n"]  # N, N m per feature; the last vertex is the origin
+    features: Callable[[FootInGround], Float[Array, "b"]]
+    eps: Float[Array, ""]
+    strength: Float[Array, ""]
+    max_depth: Float[Array, ""]  # m, deepest foot in the data
+    max_tilt: Float[Array, ""]  # rad, most tilted foot in the data
+    components: str = eqx.field(static=True)
+    height: float = eqx.field(static=True)
+
+    def __init__(
+        self,
+        coefficients,
+        features: Callable[[FootInGround], Float[Array, "b"]],
+        *,
+        kind: str = "planar",
+        eps: float = DEFAULT_EPS,
+        strength: float = 1.0,
+        max_depth: float = np.inf,
+        max_tilt: float = np.inf,
+        reference_height: float = 0.0,
+    ):
+        coefficients = np.asarray(coefficients, dtype=float)
+        if kind not in COMPONENTS:
+            raise MediumError(unknown_name("kind of wrench space", kind, COMPONENTS))
+        size = len(COMPONENTS[kind])
+        if coefficients.ndim != 3 or coefficients.shape[-1] != size:
+            raise MediumError(
+                f"coefficients of a {kind} wrench space must have shape (features, vertices, {size}), "
+                f"got {coefficients.shape}"
+            )
+        if not np.isfinite(coefficients).all():
+            raise MediumError("wrench-space coefficients must be finite: look for NaN in the wrench data")
+        for label, value in {"eps": eps, "strength": strength}.items():
+            if not (np.isfinite(value) and value > 0):
+                raise MediumError(f"wrench-space {label} must be positive and finite, got {value}")
+        origin = np.zeros_like(coefficients[:, :1])
+        self.coefficients = np.concatenate([coefficients, origin], axis=1)
+        self.features = features
+        self.eps = np.asarray(eps, dtype=float)
+        self.strength = np.asarray(strength, dtype=float)
+        self.max_depth = np.asarray(max_depth, dtype=float)
+        self.max_tilt = np.asarray(max_tilt, dtype=float)
+        self.components = kind
+        self.height = float(reference_height)
+
+    @classmethod
+    def fit(cls, feet: FootInGround, wrenches, features: Callable, **options) -> WrenchSpace:
+        """Least-squares fit to measured wrenches (samples, vertices, n) of feet (a leading axis of samples).
+
+        Depth is positive below the surface. The limits of the data become `max_depth` and `max_tilt`.
+        """
+        wrenches = np.asarray(wrenches, dtype=float)
+        depth = np.asarray(feet.depth)
+        if not (np.isfinite(wrenches).all() and np.isfinite(depth).all()):
+            raise MediumError("wrench data must be finite: remove the rows that hold NaN")
+        if (depth < 0).any():
+            raise MediumError(
+                f"depth must be >= 0 (positive below the surface), got {depth.min():g} m: "
+                "files that follow zhu2019 store the negative of it, so change the sign"
+            )
+        design = np.asarray(jax.vmap(features)(feet))
+        flat = wrenches.reshape(len(wrenches), -1)
+        solution = np.linalg.lstsq(design, flat, rcond=1e-10)[0]
+        options = {"max_depth": depth.max(), "max_tilt": np.abs(feet.tilt).max(), **options}
+        return cls(solution.reshape(-1, *wrenches.shape[1:]), features, **options)
+
+    @property
+    def kind(self) -> str:
+        return self.components
+
+    def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
+        return self.height * foot.axis if self.height else None
+
+    def vertices(self, foot: FootInGround) -> Float[Array, "k n"]:
+        """Extreme wrenches at this depth and tilt: N and N m, surface frame, at the reference point."""
+        features = self.strength.astype(foot.depth.dtype) * self.features(foot)
+        shape = self.coefficients.shape
+        table = self.coefficients.astype(features.dtype).reshape(shape[0], -1)
+        return (features @ table).reshape(shape[1:])
+
+    def law(self, foot, memory, dt) -> SupportFunction:
+        return SupportFunction(self.vertices(foot), self.eps.astype(foot.depth.dtype))
+
+    def outside_data(self, foot: FootInGround) -> Bool[Array, ""]:
+        return (foot.depth > 0) & ((foot.depth > self.max_depth) | (jnp.abs(foot.tilt) > self.max_tilt))

@@ -1,0 +1,9 @@
+"""Robots: models read from MJCF or URDF, their dynamics in JAX, their feet."""
+
+from softground.robots.catalogue import available
+from softground.robots.dynamics import Kinematics
+from softground.robots.feet import Box, Cylinder, Foot, Shape, Sphere
+from softground.robots.recipe import Recipe
+from softground.robots.robot import Robot
+
+__all__ = ["Box", "Cylinder", "Foot", "Kinematics", "Recipe", "Robot", "Shape", "Sphere", "available"]

@@ -1,0 +1,109 @@
+"""Locking joints: the joint leaves the model and its value is baked into the pose of its body."""
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+import mujoco
+import numpy as np
+
+from softground.errors import RobotError
+from softground.robots.names import close_matches
+from softground.robots.posture import Posture
+from softground.robots.rotations import (
+    axis_angle_quaternion_numpy,
+    quaternion_matrix_numpy,
+    quaternion_product_numpy,
+)
+from softground.robots.tree import BALL, FREE, SLIDE
+
+
+def match_joints(
+    lock: Iterable[tuple[str, float | None]], posture: Posture, source: str
+) -> dict[str, np.ndarray]:
+    """Joints that the patterns name, each with the value to weld it at (the posture's where none is given)."""
+    values: dict[str, np.ndarray] = {}
+    for pattern, value in lock:
+        names = [name for name in posture if fnmatchcase(name, pattern)]
+        if not names:
+            raise RobotError(f"{source}: no joint matches {pattern!r} in lock. {close_matches(pattern, posture)}")
+        for name in names:
+            entry = posture[name] if value is None else np.atleast_1d(np.asarray(value, float))
+            if entry.shape != posture[name].shape:
+                raise RobotError(
+                    f"{source}: joint {name!r} must be locked at {len(posture[name])} values, got {value!r}"
+                )
+            values[name] = entry
+    return values
+
+
+def lock_joints(spec: mujoco.MjSpec, model: mujoco.MjModel, values: dict[str, np.ndarray]) -> None:
+    """Weld the joints at the given values, in place. `model` is the spec as compiled before."""
+    for body in {model.joint(name).bodyid[0] for name in values}:
+        _bake_body(spec, model, int(body), values)
+    for name in values:
+        spec.delete(spec.joint(name))
+    drop_references(spec, values)
+
+
+def drop_references(spec: mujoco.MjSpec, joints: Iterable[str]) -> None:
+    """Delete what would not compile without the joints: keyframes, and their motors, sensors, equalities."""
+    joints = set(joints)
+    for key in list(spec.keys):
+        spec.delete(key)
+    for actuator in list(spec.actuators):
+        if actuator.target in joints:
+            spec.delete(actuator)
+    for sensor in list(spec.sensors):
+        if sensor.objname in joints:
+            spec.delete(sensor)
+    for equality in list(spec.equalities):
+        if equality.name1 in joints or equality.name2 in joints:
+            spec.delete(equality)
+
+
+def set_body_pose(body: mujoco.MjsBody, position: np.ndarray, quaternion: np.ndarray) -> None:
+    """Place a body in its parent, whatever way its orientation was written."""
+    body.pos, body.quat = position, quaternion
+    body.alt.type = mujoco.mjtOrientation.mjORIENTATION_QUAT
+
+
+def _bake_body(spec: mujoco.MjSpec, model: mujoco.MjModel, body: int, values: dict[str, np.ndarray]) -> None:
+    """Turn the locked joints of one body into a constant pose.
+
+    A body with joints J1 J2 stands at T J1 J2. With J2 = D constant, T J1 D = (T D) (D^-1 J1 D): the body is placed
+    at T D, and the anchors and axes of joints before the locked one (given in the body frame) turn by D^-1.
+    """
+    position, quaternion = model.body_pos[body].copy(), model.body_quat[body].copy()
+    first = model.body_jntadr[body]
+    kept: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    for j in range(first, first + model.body_jntnum[body]):
+        name = model.joint(j).name
+        if name not in values:
+            kept[name] = (model.jnt_pos[j].copy(), model.jnt_axis[j].copy())
+            continue
+        if model.jnt_type[j] == FREE:
+            position, quaternion = values[name][:3], values[name][3:]
+            continue
+        shift, turn = _joint_transform(model, j, values[name])
+        position = position + quaternion_matrix_numpy(quaternion) @ shift
+        quaternion = quaternion_product_numpy(quaternion, turn)
+        back = quaternion_matrix_numpy(turn).T
+        kept = {other: (back @ (anchor - shift), back @ axis) for other, (anchor, axis) in kept.items()}
+    set_body_pose(spec.body(model.body(body).name), position, quaternion)
+    for name, (anchor, axis) in kept.items():
+        joint = spec.joint(name)
+        joint.pos, joint.axis = anchor, axis
+
+
+def _joint_transform(model: mujoco.MjModel, joint: int, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Shift and turn (quaternion) of the body frame by the joint at `value`, in the body frame before it."""
+    axis, anchor = model.jnt_axis[joint], model.jnt_pos[joint]
+    kind = model.jnt_type[joint]
+    if kind == BALL:
+        turn = value / np.linalg.norm(value)
+    else:
+        motion = float(value[0] - model.qpos0[model.jnt_qposadr[joint]])
+        if kind == SLIDE:
+            return axis * motion, np.array([1.0, 0.0, 0.0, 0.0])
+        turn = axis_angle_quaternion_numpy(axis, motion)
+    return anchor - quaternion_matrix_numpy(turn) @ anchor, turn

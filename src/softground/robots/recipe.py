@@ -1,0 +1,51 @@
+"""Recipe: what a robot was loaded from, as a hashable value that can be kept, compared and loaded again."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from softground.errors import RobotError
+from softground.robots.feet import Shape
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Arguments of `Robot.load` in a canonical, hashable form."""
+
+    source: str
+    """Name in the catalogue, or path of the model file."""
+    feet: tuple[tuple[str, Shape | None], ...] | None
+    lock: tuple[tuple[str, float | None], ...]
+    planar: bool
+    posture: str | tuple[tuple[str, float], ...] | None
+
+    @classmethod
+    def of(
+        cls,
+        path_or_name: str | Path,
+        feet: Iterable[str] | Mapping[str, Shape] | None = None,
+        lock: Iterable[str] | Mapping[str, float] = (),
+        planar: bool = False,
+        posture: str | Mapping[str, float] | None = None,
+    ) -> Self:
+        """Canonical form of the arguments of `Robot.load`."""
+        return cls(
+            source=str(path_or_name),
+            feet=None if feet is None else _pairs(feet, "feet"),
+            lock=_pairs(lock, "lock"),
+            planar=bool(planar),
+            posture=posture if posture is None or isinstance(posture, str) else tuple(posture.items()),
+        )
+
+    def feet_argument(self) -> dict[str, Shape | None] | None:
+        """Names of the feet with their shapes (None: from the model); None if none were given."""
+        return None if self.feet is None else dict(self.feet)
+
+
+def _pairs(names, what: str) -> tuple:
+    if isinstance(names, str):
+        raise RobotError(f"{what} must be a list of names or a mapping, got the string {names!r}: write [{names!r}]")
+    if isinstance(names, Mapping):
+        return tuple((str(name), value) for name, value in names.items())
+    return tuple((str(name), None) for name in names)

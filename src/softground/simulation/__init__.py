@@ -1,0 +1,6 @@
+"""Simulation of robots on yielding ground."""
+
+from softground.simulation.ground import Ground
+from softground.simulation.simulator import Control, Record, Simulator, State
+
+__all__ = ["Control", "Ground", "Record", "Simulator", "State"]

@@ -1,0 +1,288 @@
+"""Simulator: any robot on any ground, one convex step at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from softground.contact.feet import contact_jacobian, feet_in_ground, wrench_in_world
+from softground.contact.grains import metric_with_grains
+from softground.contact.joints import LIMIT_STIFFNESS, JointLaw
+from softground.contact.newton import Newton, solve_spd
+from softground.contact.problem import StepProblem
+from softground.contact.solve import solve
+from softground.errors import OptionError
+from softground.media.base import COMPONENTS, FootInGround, Medium
+from softground.robots import Robot
+from softground.simulation.ground import Ground, medium_under_feet
+
+
+class State(eqx.Module):
+    """Everything that the next step depends on."""
+
+    time: Float[Array, ""]  # s
+    q: Float[Array, "nq"]  # generalised position, MuJoCo's qpos
+    v: Float[Array, "nv"]  # generalised velocity, MuJoCo's qvel
+    memory: Any  # of the ground, per foot
+    twists: Float[Array, "f n"]  # of the feet in the last step, surface frame: where the next solve starts
+
+
+class Control(eqx.Module):
+    """What the motors do in one step: a torque, a servo, or both. Arrays have one entry per motor.
+
+    The servo's torque is kp (position - q) + kd (velocity - v) + torque, at the *end* of the step (implicit, so
+    any gain is stable), clipped to the motor's limit.
+    """
+
+    torque: Float[Array, "nu"] | float = 0.0  # N m
+    position: Float[Array, "nu"] | None = None  # rad; None: no servo
+    velocity: Float[Array, "nu"] | float = 0.0  # rad/s
+    kp: Float[Array, "nu"] | float = 0.0  # N m/rad
+    kd: Float[Array, "nu"] | float = 0.0  # N m s/rad
+
+
+class Record(eqx.Module):
+    """One step as it happened: the state it started from, and the forces that acted during it."""
+
+    time: Float[Array, ""]
+    q: Float[Array, "nq"]
+    v: Float[Array, "nv"]
+    torque: Float[Array, "nu"]  # N m, of the motors after clipping
+    wrench_world: Float[Array, "f 6"]  # N, N m, on each foot about its origin
+    depth: Float[Array, "f"]  # m, positive below the surface
+    tilt: Float[Array, "f"]  # rad
+    twist: Float[Array, "f n"]  # of each foot at the end of the step, surface frame
+    iterations: Int[Array, ""]
+    converged: Bool[Array, ""]
+    finite: Bool[Array, ""]
+    outside_data: Bool[Array, "f"]
+
+
+Policy = Callable[[State], Control]
+
+
+class Simulator(eqx.Module):
+    """A robot on a ground, advanced in steps of `dt` seconds.
+
+    Pure functions throughout: `jax.jit(simulator.step)`, `jax.vmap`, `jax.grad` all work. Nothing raises inside;
+    every `Record` says whether its step converged, stayed finite and stayed inside the medium's data.
+    """
+
+    robot: Robot
+    ground: Ground
+    feet_medium: Medium  # the medium specialised to every foot (leading axis)
+    dt: Float[Array, ""]
+    solver: Newton
+    grain_inertia: Float[Array, "n n"] | None
+
+    def __init__(
+        self,
+        robot: Robot,
+        ground: Ground | Medium,
+        dt: float = 0.002,
+        *,
+        solver: Newton | None = None,
+        grain_inertia=None,
+    ):
+        if not (np.isfinite(dt) and dt > 0):
+            raise OptionError(f"dt must be a positive time step in seconds, got {dt}")
+        self.robot = robot
+        self.ground = ground if isinstance(ground, Ground) else Ground(ground)
+        self.feet_medium = medium_under_feet(self.ground.medium, robot)
+        self.dt = np.asarray(dt, dtype=float)
+        self.solver = Newton() if solver is None else solver
+        self.grain_inertia = self._checked_grains(grain_inertia)
+
+    def _checked_grains(self, grain_inertia):
+        if grain_inertia is None:
+            return None
+        size = len(COMPONENTS[self.feet_medium.kind])
+        grains = np.asarray(grain_inertia, dtype=float)
+        grains = np.diag(grains) if grains.ndim == 1 else grains
+        if grains.shape != (size, size) or not (np.linalg.eigvalsh(grains) >= 0).all():
+            raise OptionError(
+                f"grain_inertia must be {size} diagonal entries or a positive semidefinite {size} x {size} "
+                f"matrix for a {self.feet_medium.kind} contact, got shape {np.shape(grain_inertia)}"
+            )
+        return grains
+
+    # -- states ------------------------------------------------------------------------------------------
+
+    def initial_state(self, q=None, v=None, *, height: float | None = None, dtype=None) -> State:
+        """State at rest (or with velocity v) in configuration q, by default the robot's posture.
+
+        With `height` the robot is lifted or lowered until its lowest foot is that far above the surface.
+        """
+        q = np.asarray(self.robot.posture if q is None else q, dtype=float)
+        v = np.zeros(self.robot.nv) if v is None else np.asarray(v, dtype=float)
+        for label, value, size in (("q", q, self.robot.nq), ("v", v, self.robot.nv)):
+            if value.shape != (size,):
+                raise OptionError(f"{label} must have shape ({size},) for {self.robot.name}, got {value.shape}")
+            if not np.isfinite(value).all():
+                where = np.flatnonzero(~np.isfinite(value)).tolist()
+                raise OptionError(f"{label} must be finite, got {value[where]} at entries {where}")
+        if height is not None:
+            q = self._lifted(q, height)
+        dtype = jnp.zeros(()).dtype if dtype is None else dtype
+        n_feet, size = len(self.robot.feet), len(COMPONENTS[self.feet_medium.kind])
+        memory = jax.vmap(lambda medium: medium.initial_memory())(self.feet_medium)
+        cast = lambda tree: jax.tree.map(lambda x: jnp.asarray(x, dtype), tree)  # noqa: E731
+        return State(*cast((0.0, q, v, memory, np.zeros((n_feet, size)))))
+
+    def _lifted(self, q: np.ndarray, height: float) -> np.ndarray:
+        """q moved along the robot's vertical coordinate until its lowest foot is `height` above the ground."""
+        index = vertical_coordinate(self.robot, q)
+        q = q.copy()
+        for _ in range(20):  # on a slope the foot nearest to the ground may change on the way
+            depth = float(feet_in_ground(self.robot, jnp.asarray(q), self.ground.surface).depth.max())
+            q[index] += depth + height
+        return q
+
+    # -- stepping ----------------------------------------------------------------------------------------
+
+    def step(self, state: State, control: Control | Float[Array, "nu"] | None = None) -> tuple[State, Record]:
+        """Advance by one time step under a control (a `Control`, or an array of torques)."""
+        control = control if isinstance(control, Control) else Control(0.0 if control is None else control)
+        dtype = state.q.dtype
+        sim = jax.tree.map(lambda x: jnp.asarray(x, dtype) if _is_float(x) else x, self)
+        return sim._step(state, control)
+
+    def _step(self, state: State, control: Control) -> tuple[State, Record]:
+        robot, dt = self.robot, self.dt
+        kin = robot.kinematics(state.q)
+        feet = feet_in_ground(robot, kin, self.ground.surface)
+        problem, mass = self.problem(state, control, kin, feet)
+        solution = solve(problem, state.twists, self.solver)
+        velocity = solution.velocity
+        if self.grain_inertia is not None:
+            impulse = dt * problem.generalised(solution.wrenches, solution.joint_force)
+            velocity = solve_spd(mass, problem.momentum + impulse)
+        q = robot.integrate(state.q, velocity, dt)
+        memory = jax.vmap(lambda medium, *args: medium.remember(*args, dt))(
+            self.feet_medium, feet, state.memory, problem.laws, solution.twists
+        )
+        after = State(state.time + dt, q, velocity, memory, solution.twists)
+        record = Record(
+            time=state.time,
+            q=state.q,
+            v=state.v,
+            torque=self._motor_torque(state, control, velocity),
+            wrench_world=wrench_in_world(feet, solution.wrenches, self.feet_medium),
+            depth=feet.depth,
+            tilt=feet.tilt,
+            twist=solution.twists,
+            iterations=solution.iterations,
+            converged=solution.converged,
+            finite=jnp.isfinite(q).all() & jnp.isfinite(velocity).all(),
+            outside_data=jax.vmap(lambda medium, foot: medium.outside_data(foot))(self.feet_medium, feet),
+        )
+        return after, record
+
+    def problem(self, state: State, control: Control, kin, feet: FootInGround):
+        """The convex problem of this step, and the mass matrix of the robot (with joint damping)."""
+        robot, dt = self.robot, self.dt
+        inertia = robot.mass_matrix(kin)
+        mass = inertia + dt * jnp.diag(robot.damping)
+        springs = robot.passive_force(kin, jnp.zeros_like(state.v))
+        drive = springs - robot.bias_force(kin, state.v) + self._open_loop_force(control)
+        jacobian = contact_jacobian(feet, robot.foot_jacobians(kin), self.feet_medium)
+        metric = mass
+        if self.grain_inertia is not None:
+            touching = (feet.depth > 0)[:, None, None] * self.grain_inertia
+            metric = metric_with_grains(mass, jacobian, touching)
+        laws = jax.vmap(lambda medium, *args: medium.law(*args, dt))(self.feet_medium, feet, state.memory)
+        problem = StepProblem(
+            metric=metric,
+            momentum=inertia @ state.v + dt * drive,
+            jacobian=jacobian,
+            laws=laws,
+            joints=self._joint_law(state, control, jnp.diag(inertia)),
+            dt=dt,
+        )
+        return problem, mass
+
+    # -- joints ------------------------------------------------------------------------------------------
+
+    def _open_loop_force(self, control: Control) -> Float[Array, "nv"]:
+        """Generalised force of motors that follow a torque, not a servo."""
+        force = jnp.zeros_like(self.robot.damping)
+        if control.position is not None or not self.robot.nu:
+            return force
+        limit = self.robot.torque_limit
+        return force.at[np.array(self.robot.actuated)].add(jnp.clip(control.torque, -limit, limit))
+
+    def _servo(self, state: State, control: Control):
+        """Offset and slope of the motors' torque as a function of the next joint velocity."""
+        robot, dtype = self.robot, state.q.dtype
+        coordinate = np.array(robot.dof_q)[np.array(robot.actuated)]
+        full = lambda x: jnp.broadcast_to(jnp.asarray(x, dtype), (robot.nu,))  # noqa: E731
+        kp, kd = full(control.kp), full(control.kd)
+        offset = kp * (control.position - state.q[coordinate]) + kd * control.velocity + control.torque
+        return offset, kd + self.dt * kp
+
+    def _joint_law(self, state: State, control: Control, inertia: Float[Array, "nv"]) -> JointLaw | None:
+        robot = self.robot
+        if not robot.limited and control.position is None:
+            return None
+        zeros = jnp.zeros_like(state.v)
+        far = jnp.full_like(state.v, -1.0)  # "below" and "above" a limit that is not there
+        below, above, spring = far, far, zeros
+        if robot.limited:
+            dofs = np.array(robot.limited)
+            position = state.q[np.array(robot.dof_q)[dofs]]
+            below = far.at[dofs].set(robot.joint_range[dofs, 0] - position)
+            above = far.at[dofs].set(position - robot.joint_range[dofs, 1])
+            spring = zeros.at[dofs].set(LIMIT_STIFFNESS * inertia[dofs] / self.dt**2)
+        offset, slope, bound = zeros, zeros, zeros
+        if control.position is not None:
+            motors = np.array(robot.actuated)
+            servo_offset, servo_slope = self._servo(state, control)
+            offset = zeros.at[motors].set(servo_offset)
+            slope = zeros.at[motors].set(servo_slope)
+            bound = zeros.at[motors].set(robot.torque_limit)
+        return JointLaw(below, above, spring, offset, slope, bound, self.dt)
+
+    def _motor_torque(self, state: State, control: Control, velocity) -> Float[Array, "nu"]:
+        limit = self.robot.torque_limit
+        if control.position is None or not self.robot.nu:
+            return jnp.clip(jnp.broadcast_to(jnp.asarray(control.torque, limit.dtype), limit.shape), -limit, limit)
+        offset, slope = self._servo(state, control)
+        return jnp.clip(offset - slope * velocity[np.array(self.robot.actuated)], -limit, limit)
+
+    # -- many steps --------------------------------------------------------------------------------------
+
+    def rollout(
+        self, state: State, control: Control | Policy | Float[Array, "steps nu"] | None = None, steps: int | None = None
+    ) -> tuple[State, Record]:
+        """Many steps in one compiled loop. Records have a leading axis of steps.
+
+        `control` is a sequence of torques (steps, nu), a `Control` held throughout, or a policy state -> Control.
+        """
+        if isinstance(control, (jax.Array, np.ndarray)):
+            return jax.lax.scan(self.step, state, control)
+        if steps is None:
+            raise OptionError("rollout needs the number of steps unless it is given a sequence of torques")
+        choose = control if callable(control) else lambda _: control
+        return jax.lax.scan(lambda s, _: self.step(s, choose(s)), state, None, length=steps)
+
+
+def vertical_coordinate(robot: Robot, q: np.ndarray) -> int:
+    """Index in q of the coordinate that lifts the whole robot."""
+    lift = np.zeros(6)
+    lift[2] = 1.0
+    jacobians = np.asarray(robot.foot_jacobians(jnp.asarray(q)))
+    dofs = [i for i in range(robot.nv) if np.allclose(jacobians[:, :, i], lift)]
+    if not dofs:
+        raise OptionError(f"{robot.name} cannot be lifted: it has no vertical base coordinate; give q itself")
+    joint_coordinate = robot.dof_q[dofs[0]]
+    return joint_coordinate if joint_coordinate >= 0 else robot.tree.q_address[robot.tree.dof_link[dofs[0]]] + 2
+
+
+def _is_float(x) -> bool:
+    return isinstance(x, (jax.Array, np.ndarray)) and jnp.issubdtype(x.dtype, jnp.floating)

@@ -1,0 +1,37 @@
+"""Test configuration: double precision, a compilation cache kept between runs, and shared fixtures.
+
+`SOFTGROUND_TYPECHECK=1 pytest` also checks every jaxtyping annotation at run time (slower).
+"""
+
+import os
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+# XLA reads its flags once, when jax first starts a backend: set them before jax is imported.
+_EIGEN_FLAG = "--xla_cpu_multi_thread_eigen=false"
+if "xla_cpu_multi_thread_eigen" not in os.environ.get("XLA_FLAGS", ""):
+    os.environ["XLA_FLAGS"] = f"{_EIGEN_FLAG} {os.environ.get('XLA_FLAGS', '')}".strip()
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(REPOSITORY / ".jax_cache"))
+
+import jax  # noqa: E402
+import pytest  # noqa: E402
+
+jax.config.update("jax_enable_x64", True)
+# The default of 1 s would leave out most of our functions, which are many and small.
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+
+if os.environ.get("SOFTGROUND_TYPECHECK") == "1":
+    from jaxtyping import install_import_hook
+
+    # Before the first import of softground; stays for the whole run.
+    install_import_hook("softground", "beartype.beartype")
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The measured sand wrenches of zhu2019 (CSV), which are not part of the product."""
+    path = REPOSITORY.parent / "shared" / "data" / "sand_wrenches_measured.csv"
+    if not path.is_file():
+        pytest.skip("the measured sand is absent: ../shared/data/sand_wrenches_measured.csv")
+    return path
