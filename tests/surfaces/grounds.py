@@ -2,6 +2,9 @@
 
 from functools import cache
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 import trimesh
 
@@ -13,12 +16,15 @@ def bumps(x, y):
 
 
 def block_of_bumps(spacing: float) -> trimesh.Trimesh:
-    """A closed block, 1.2 m square, bottom at -0.3 m, its top the bumps."""
+    """A closed block, 1.2 m square, bottom at -0.7 m, its top the bumps.
+
+    Deep enough that the kink of the distance halfway down is ten samples away from the points tested.
+    """
     n = round(1.2 / spacing) + 1
     axis = np.linspace(-0.6, 0.6, n)
     x, y = np.meshgrid(axis, axis, indexing="ij")
     top = np.stack([x, y, bumps(x, y)], -1).reshape(-1, 3)
-    bottom = np.stack([x, y, np.full_like(x, -0.3)], -1).reshape(-1, 3)
+    bottom = np.stack([x, y, np.full_like(x, -0.7)], -1).reshape(-1, 3)
     i, j = (k.ravel() for k in np.meshgrid(np.arange(n - 1), np.arange(n - 1), indexing="ij"))
     a, b, c, d = i * n + j, (i + 1) * n + j, (i + 1) * n + j + 1, i * n + j + 1
     upper = np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)])
@@ -62,11 +68,21 @@ def surface(name: str) -> Surface:
     return MAKERS[name]()
 
 
-def points_near(ground: Surface, count: int, deepest: float, seed: int = 0) -> np.ndarray:
-    """Points (count, 3) within `deepest` [m] above and below the ground, |x|, |y| < 0.25 m."""
-    import jax
+@eqx.filter_jit
+def look(ground: Surface, points):
+    """Distances, normals and frames at the points (n, 3). One compilation for each kind of surface."""
+    return jax.vmap(lambda p: (ground.signed_distance(p), ground.normal(p), ground.frame(p)))(points)
 
-    random = np.random.default_rng(seed)
+
+@eqx.filter_jit
+def heights(ground: Surface, xy):
+    """Heights at (n, 2)."""
+    return jax.vmap(ground.height)(xy)
+
+
+def points_near(ground: Surface, deepest: float, count: int = 40) -> np.ndarray:
+    """Points (count, 3) within `deepest` [m] above and below the ground, |x|, |y| < 0.25 m."""
+    random = np.random.default_rng(0)
     xy = random.uniform(-0.25, 0.25, (count, 2))
-    z = np.asarray(jax.jit(jax.vmap(ground.height))(xy)) + random.uniform(-deepest, deepest, count)
+    z = np.asarray(heights(ground, jnp.asarray(xy))) + random.uniform(-deepest, deepest, count)
     return np.column_stack([xy, z])

@@ -36,7 +36,7 @@ def pierced():
 
 
 @pytest.mark.parametrize(
-    "build, message",
+    ("build", "message"),
     [
         (lambda: Plane(np.pi / 2), "radians"),
         (lambda: Plane(30.0), "radians"),
@@ -95,5 +95,5 @@ def test_unreadable_files(tmp_path):
 def test_no_pickle_is_loaded(tmp_path):
     path = tmp_path / "objects.npy"
     np.save(path, np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(SurfaceError, match="objects.npy"):
+    with pytest.raises(SurfaceError, match=r"objects\.npy"):
         HeightField.load(path, 0.1)

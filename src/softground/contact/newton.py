@@ -17,9 +17,9 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Bool, Float, Int
 
+from softground.contact.linear import solve_spd
 from softground.contact.problem import LocalModel, StepProblem
 
 
@@ -34,36 +34,35 @@ class Newton(eqx.Module):
     def __call__(self, problem: StepProblem, warm_twists: Float[Array, "f n"] | None = None) -> Solution:
         """Minimise; without `warm_twists` start from the free motion (a cold start)."""
         start = cold_start(problem) if warm_twists is None else warm_start(problem, warm_twists)
-        state = jax.lax.while_loop(self._unfinished, lambda s: self._iterate(problem, s), _first(problem, start))
-        return _solution(problem, state, self.tolerance)
+        first = first_iterate(problem, start)
+        state = jax.lax.while_loop(self._unfinished, lambda s: self._iterate(problem, s), first)
+        return finish(problem, state, 1.0, self.tolerance)
 
-    def _unfinished(self, state: _Iterate) -> Bool[Array, ""]:
+    def _unfinished(self, state: Iterate) -> Bool[Array, ""]:
         return (state.decrement > self.tolerance) & (state.iteration < self.max_iterations)
 
-    def _iterate(self, problem: StepProblem, state: _Iterate) -> _Iterate:
+    def _iterate(self, problem: StepProblem, state: Iterate) -> Iterate:
         """One step along the current direction, then the next direction from where it ends."""
-        full = problem.local_model(state.v + state.direction, state.twists + state.twist_direction)
-        slope = _slope(problem, state, full, 1.0)
+        full = problem.local_model(*state.at(1.0))
+        slope = slope_along(problem, state, full.wrench, full.joint_force, 1.0)
         overshoots = slope > self.sufficient * state.decrement
 
         def searched():
             length = self._line_search(problem, state)
-            return length, _model_at(problem, state, length)
+            return length, problem.local_model(*state.at(length))
 
         length, model = jax.lax.cond(overshoots, searched, lambda: (jnp.ones_like(slope), full))
-        v = state.v + length * state.direction
-        twists = state.twists + length * state.twist_direction
-        return _direct(problem, v, twists, model, state.iteration + 1)
+        return direction_from(problem, *state.at(length), model, state.iteration + 1)
 
-    def _line_search(self, problem: StepProblem, state: _Iterate) -> Float[Array, ""]:
+    def _line_search(self, problem: StepProblem, state: Iterate) -> Float[Array, ""]:
         """Zero of the slope on (0, 1): Newton, kept inside a shrinking bracket."""
 
         def refine(carry):
             low, high, length, _, count = carry
-            model = _model_at(problem, state, length)
-            slope = _slope(problem, state, model, length)
+            model = problem.local_model(*state.at(length))
+            slope = slope_along(problem, state, model.wrench, model.joint_force, length)
             low, high = jnp.where(slope < 0, length, low), jnp.where(slope < 0, high, length)
-            guess = length - slope / _curvature(problem, state, model)
+            guess = length - slope / _curvature_along(problem, state, model)
             inside = (guess > low) & (guess < high)
             found = jnp.abs(slope) <= self.sufficient * state.decrement
             proposed = jnp.where(inside, guess, (low + high) / 2)
@@ -88,7 +87,9 @@ class Solution(NamedTuple):
     converged: Bool[Array, ""]
 
 
-class _Iterate(NamedTuple):
+class Iterate(NamedTuple):
+    """A velocity, the forces there, and the Newton direction from it."""
+
     v: Float[Array, "nv"]
     twists: Float[Array, "f n"]
     model: LocalModel
@@ -99,6 +100,10 @@ class _Iterate(NamedTuple):
     decrement: Float[Array, ""]  # -gradient . direction, J
     iteration: Int[Array, ""]
 
+    def at(self, length) -> tuple[Float[Array, "nv"], Float[Array, "f n"]]:
+        """Velocity and twists after a step of this length along the direction."""
+        return self.v + length * self.direction, self.twists + length * self.twist_direction
+
 
 def cold_start(problem: StepProblem) -> Float[Array, "nv"]:
     """The motion without ground."""
@@ -107,29 +112,24 @@ def cold_start(problem: StepProblem) -> Float[Array, "nv"]:
 
 def warm_start(problem: StepProblem, twists: Float[Array, "f n"]) -> Float[Array, "nv"]:
     """Solution of the step whose forces are linear about the given twists."""
-    v = jnp.zeros_like(problem.momentum)
-    model = problem.local_model(v, twists)
+    model = problem.local_model(jnp.zeros_like(problem.momentum), twists)
     extrapolated = model.wrench + (model.stiffness @ twists[..., None])[..., 0]
     force = problem.generalised(extrapolated, model.joint_force)
     return solve_spd(problem.hessian(model), problem.momentum + problem.dt * force)
 
 
-def solve_spd(matrix: Float[Array, "n n"], right: Float[Array, "n"]) -> Float[Array, "n"]:
-    """Solution of a symmetric positive definite system."""
-    return cho_solve((jnp.linalg.cholesky(matrix, symmetrize_input=False), True), right)
-
-
-def _first(problem: StepProblem, v: Float[Array, "nv"]) -> _Iterate:
+def first_iterate(problem: StepProblem, v: Float[Array, "nv"]) -> Iterate:
+    """Newton direction from a starting velocity."""
     twists = problem.twists(v)
-    return _direct(problem, v, twists, problem.local_model(v, twists), jnp.zeros((), jnp.int32))
+    return direction_from(problem, v, twists, problem.local_model(v, twists), jnp.zeros((), jnp.int32))
 
 
-def _direct(problem: StepProblem, v, twists, model: LocalModel, iteration) -> _Iterate:
-    """Newton direction from v."""
+def direction_from(problem: StepProblem, v, twists, model: LocalModel, iteration) -> Iterate:
+    """Newton direction from v, where the forces are those of `model`."""
     inertial = problem.metric @ v - problem.momentum
     gradient = inertial - problem.dt * problem.generalised(model.wrench, model.joint_force)
     direction = -solve_spd(problem.hessian(model), gradient)
-    return _Iterate(
+    return Iterate(
         v,
         twists,
         model,
@@ -142,18 +142,13 @@ def _direct(problem: StepProblem, v, twists, model: LocalModel, iteration) -> _I
     )
 
 
-def _model_at(problem: StepProblem, state: _Iterate, length) -> LocalModel:
-    v = state.v + length * state.direction
-    return problem.local_model(v, state.twists + length * state.twist_direction)
-
-
-def _slope(problem: StepProblem, state: _Iterate, model: LocalModel, length) -> Float[Array, ""]:
-    """Derivative of the objective along the direction, J."""
-    power = (model.wrench * state.twist_direction).sum() + (model.joint_force * state.direction).sum()
+def slope_along(problem: StepProblem, state: Iterate, wrench, joint_force, length) -> Float[Array, ""]:
+    """Derivative of the objective along the direction where the forces are the given ones, J."""
+    power = (wrench * state.twist_direction).sum() + (joint_force * state.direction).sum()
     return state.inertial_slope + length * state.inertial_curvature - problem.dt * power
 
 
-def _curvature(problem: StepProblem, state: _Iterate, model: LocalModel) -> Float[Array, ""]:
+def _curvature_along(problem: StepProblem, state: Iterate, model: LocalModel) -> Float[Array, ""]:
     """Second derivative of the objective along the direction, J."""
     twist = state.twist_direction
     ground = (twist[..., :, None] * model.stiffness * twist[..., None, :]).sum()
@@ -161,16 +156,16 @@ def _curvature(problem: StepProblem, state: _Iterate, model: LocalModel) -> Floa
     return state.inertial_curvature + problem.dt * (ground + joints)
 
 
-def _solution(problem: StepProblem, state: _Iterate, tolerance: float) -> Solution:
-    """Take the last full step, and the forces of its linear model: they balance momentum to rounding."""
+def finish(problem: StepProblem, state: Iterate, length, tolerance: float) -> Solution:
+    """Take the last step, and the forces of its linear model: a full step balances momentum to rounding."""
     model = state.model
-    change = (model.stiffness @ state.twist_direction[..., None])[..., 0]
-    v = state.v + state.direction
+    v, twists = state.at(length)
+    change = length * (model.stiffness @ state.twist_direction[..., None])[..., 0]
     return Solution(
         velocity=v,
-        twists=state.twists + state.twist_direction,
+        twists=twists,
         wrenches=model.wrench - change,
-        joint_force=model.joint_force - model.joint_stiffness * state.direction,
+        joint_force=model.joint_force - length * model.joint_stiffness * state.direction,
         iterations=state.iteration,
         converged=(state.decrement <= tolerance) & jnp.isfinite(v).all(),
     )

@@ -13,20 +13,22 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from softground.contact.newton import Newton, Solution, solve_spd
+from softground.contact.batch_newton import BatchNewton
+from softground.contact.linear import solve_spd
+from softground.contact.newton import Newton, Solution
 from softground.contact.problem import StepProblem
 
 
 @eqx.filter_custom_jvp
-def solve(problem: StepProblem, warm_twists: Float[Array, "f n"] | None, newton: Newton) -> Solution:
+def solve(problem: StepProblem, warm_twists: Float[Array, "f n"] | None, solver: Newton | BatchNewton) -> Solution:
     """Minimiser of the problem. Derivatives are with respect to everything in `problem`."""
-    return newton(problem, warm_twists)
+    return solver(problem, warm_twists)
 
 
 @solve.def_jvp
 def _solve_jvp(primals, tangents):
-    problem, warm_twists, newton = primals
-    solution = solve(problem, warm_twists, newton)
+    problem, warm_twists, solver = primals
+    solution = solve(problem, warm_twists, solver)
     v = solution.velocity
 
     parts, static = eqx.partition(problem, eqx.is_inexact_array)

@@ -1,4 +1,8 @@
-"""Directions in which a foot is moved to find the extreme wrenches of the ground."""
+"""Directions in which a foot is moved to find the extreme wrenches of the ground.
+
+Each set holds twists at the foot's origin in the surface frame, of unit length once linear velocities are divided
+by SPEED and angular ones by SPIN.
+"""
 
 from __future__ import annotations
 
@@ -8,41 +12,90 @@ import numpy as np
 
 from softground.errors import MediumError
 
-SPEED = 0.02  # m/s, and
-SPIN = 0.3  # rad/s: speeds of zhu2019's physical experiments; together they set 1 rad/s against 1 m/s
+SPEED = 0.02
+"""Greatest linear speed, m/s, of zhu2019's physical experiments."""
+SPIN = 0.3
+"""Greatest angular speed, rad/s, of the same. Their ratio, 67 mm, sets rotation against translation."""
 PLANAR_COUNTS = (26, 58)
 
 
 def directions(count: int = 26) -> np.ndarray:
-    """Planar twists (count, 3) = (vx, vz, pitch rate) in m/s and rad/s, numbered as in zhu2019.
+    """Planar twists (count, 3) = (vx, vz, pitch rate), m/s and rad/s, numbered as in zhu2019.
 
-    Points of the unit sphere, scaled by (SPEED, SPEED, SPIN): the pole of pure rotation (positive pitch), rings
-    of eight directions at equal steps from it, the other pole. A ring starts at pure -z and turns towards +x in
-    steps of 45 degrees. 26 directions have rings at 45, 90, 135 degrees; 58 have them every 22.5 degrees.
+    The pole of pure rotation (positive pitch), rings of eight directions at equal steps from it, the other pole.
+    A ring starts at pure -z and turns towards +x in steps of 45 degrees. 26 directions have rings at 45, 90 and
+    135 degrees from the pole; 58 have them every 22.5 degrees.
     """
     if count not in PLANAR_COUNTS:
         raise MediumError(f"number of planar directions must be one of {PLANAR_COUNTS}, got {count}")
     rings = (count - 2) // 8
-    polar, turn = np.meshgrid(
-        np.pi * np.arange(1, rings + 1) / (rings + 1), np.pi / 4 * np.arange(8), indexing="ij"
+    polar = np.pi / (rings + 1) * np.arange(1, rings + 1)[:, None]
+    turn = np.pi / 4 * np.arange(8)
+    ring = np.stack(
+        np.broadcast_arrays(np.sin(polar) * np.sin(turn), -np.sin(polar) * np.cos(turn), np.cos(polar)), axis=-1
     )
-    middle = np.stack(
-        [np.sin(polar) * np.sin(turn), -np.sin(polar) * np.cos(turn), np.cos(polar)], axis=-1
-    ).reshape(-1, 3)
     pole = np.array([[0.0, 0.0, 1.0]])
-    return np.concatenate([pole, middle, -pole]) * np.array([SPEED, SPEED, SPIN])
+    return np.concatenate([pole, ring.reshape(-1, 3), -pole]) * np.array([SPEED, SPEED, SPIN])
 
 
-def planar_twists(planar: np.ndarray) -> np.ndarray:
-    """Planar twists (k, 3) as twists in space (k, 6)."""
-    twists = np.zeros((len(planar), 6))
-    twists[:, [0, 2, 4]] = planar
+def planar_twists(count: int = 26) -> np.ndarray:
+    """`directions` as twists in space (count, 6)."""
+    twists = np.zeros((count, 6))
+    twists[:, [0, 2, 4]] = directions(count)
     return twists
 
 
-def mirrored(count: int = 26) -> np.ndarray:
-    """For each direction, the number of its mirror image in the plane x = 0 (vx and pitch rate change sign)."""
-    planar = directions(count)
-    image = planar * np.array([-1.0, 1.0, -1.0])
-    distance = np.linalg.norm((image[:, None] - planar) / np.array([SPEED, SPEED, SPIN]), axis=-1)
+def point_twists() -> np.ndarray:
+    """Translations (34, 6): down, up, and eight headings at 22.5, 45, 67.5, 90 degrees from straight down.
+
+    On a sphere the support function of the hull differs from that of 4000 directions by 1 to 2 % rms of its
+    greatest value, against 2 to 3 % for 32 directions spread evenly: what goes up meets almost nothing.
+    """
+    polar = np.pi / 8 * np.arange(1, 5)[:, None]
+    heading = np.pi / 4 * np.arange(8)
+    ring = np.stack(
+        np.broadcast_arrays(np.sin(polar) * np.cos(heading), np.sin(polar) * np.sin(heading), -np.cos(polar)),
+        axis=-1,
+    )
+    pole = np.array([[0.0, 0.0, 1.0]])
+    twists = np.zeros((34, 6))
+    twists[:, :3] = SPEED * np.concatenate([-pole, ring.reshape(-1, 3), pole])
+    return twists
+
+
+def spatial_twists() -> np.ndarray:
+    """Twists in space (85, 6): every axis and every even mixture of two, and of three where one is straight down
+    and none is yaw; none of them goes up, because a foot without a top meets nothing there.
+
+    Symmetric under x -> -x, y -> -y and x <-> y. The support function of the hull differs from that of 12000
+    directions by about 3 % rms of its greatest value (72 even mixtures of two including upward ones: 4 %).
+    """
+    mixtures = [_signed(axes) for count in (1, 2, 3) for axes in combinations(range(6), count)]
+    twists = np.concatenate(mixtures)
+    vertical, size = twists[:, 2], np.abs(twists).sum(axis=1)
+    keep = (vertical <= 0) & ((size < 3) | ((vertical < 0) & (twists[:, 5] == 0)))
+    twists = twists[keep] / np.sqrt(size[keep])[:, None]
+    return twists * np.repeat([SPEED, SPIN], 3)
+
+
+def _signed(axes: tuple[int, ...]) -> np.ndarray:
+    """All vectors of +-1 along these axes and 0 along the others."""
+    signs = np.array(list(product((1.0, -1.0), repeat=len(axes))))
+    vectors = np.zeros((len(signs), 6))
+    vectors[:, axes] = signs
+    return vectors
+
+
+def mirror_signs(axis: int) -> np.ndarray:
+    """What a mirror plane normal to `axis` does to a twist or wrench (6,): the vector's component along the axis
+    changes sign, of the axial vector (rotation, torque) the two others."""
+    flip = np.ones(3)
+    flip[axis] = -1.0
+    return np.concatenate([flip, -flip])
+
+
+def mirror_images(twists: np.ndarray, axis: int) -> np.ndarray:
+    """Number, in the same set, of the mirror image of each twist."""
+    images = twists * mirror_signs(axis)
+    distance = np.linalg.norm((images[:, None] - twists) / np.repeat([SPEED, SPIN], 3), axis=-1)
     return distance.argmin(axis=1)

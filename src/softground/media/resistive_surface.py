@@ -20,17 +20,17 @@ class Surface(NamedTuple):
 
 
 def surface_of(shape: Shape, refine: int = 1) -> Surface:
-    """Elements of the sole and the sides of a foot. `refine` doubles, trebles ... their number along each edge.
+    """Elements of the sole and the sides of a foot; `refine` multiplies their number along each edge.
 
-    The top of a cylinder or box belongs to the leg above it and is left out.
+    At refine = 1 the wrenches are within 1 % (rms, of the greatest) of those at refine = 4. The top of a cylinder or box belongs to the leg above it and is left out.
     """
     if isinstance(shape, Cylinder):
-        sole = _disc(shape.radius, 6 * refine, 24 * refine)
-        return _joined(sole, _wall(shape.radius, shape.length, 8 * refine, 24 * refine))
+        sole = _disc(shape.radius, 8 * refine, 32 * refine)
+        return _joined(sole, _wall(shape.radius, shape.length, 20 * refine, 24 * refine))
     if isinstance(shape, Box):
-        return _joined(*_box_faces(shape, 10 * refine))
+        return _joined(*_box_faces(shape, (20 * refine, 12 * refine, 6 * refine)))
     if isinstance(shape, Sphere):
-        return _ball(shape.radius, 16 * refine, 24 * refine)
+        return _ball(shape.radius, 40 * refine, 40 * refine)
     raise MediumError(f"resistive force theory needs a foot that is a Sphere, Cylinder or Box, got {shape!r}")
 
 
@@ -38,17 +38,17 @@ def _joined(*parts: Surface) -> Surface:
     return Surface(*(np.concatenate(field) for field in zip(*parts, strict=True)))
 
 
-def _angles(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Radial and tangential unit vectors at the middle of `count` sectors, and a column of ones for grids."""
+def _sectors(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Radial and tangential unit vectors (count, 3) in the middle of the sectors of a circle."""
     angle = (np.arange(count) + 0.5) * 2 * np.pi / count
     zero = np.zeros(count)
     radial = np.stack([np.cos(angle), np.sin(angle), zero], axis=-1)
-    return radial, np.stack([-np.sin(angle), np.cos(angle), zero], axis=-1), np.ones((count, 1))
+    return radial, np.stack([-np.sin(angle), np.cos(angle), zero], axis=-1)
 
 
 def _disc(radius: float, rings: int, sectors: int) -> Surface:
     """Sole of a cylinder: sectors of rings of equal width, normal down."""
-    radial, tangent, _ = _angles(sectors)
+    radial, tangent = _sectors(sectors)
     inner = np.arange(rings) * radius / rings
     middle = inner + radius / rings / 2
     half = np.pi / sectors
@@ -66,7 +66,7 @@ def _disc(radius: float, rings: int, sectors: int) -> Surface:
 
 def _wall(radius: float, length: float, layers: int, sectors: int) -> Surface:
     """Side wall of a cylinder standing on its sole."""
-    radial, tangent, _ = _angles(sectors)
+    radial, tangent = _sectors(sectors)
     up = np.array([0.0, 0.0, 1.0])
     height = (np.arange(layers) + 0.5) * length / layers
     return _elements(
@@ -80,9 +80,9 @@ def _wall(radius: float, length: float, layers: int, sectors: int) -> Surface:
 
 def _ball(radius: float, rings: int, sectors: int) -> Surface:
     """Sphere about the origin: rings of equal height have equal area (Archimedes)."""
-    radial, tangent, _ = _angles(sectors)
+    radial, tangent = _sectors(sectors)
     up = np.array([0.0, 0.0, 1.0])
-    height = ((np.arange(rings) + 0.5) * 2 / rings - 1)[:, None, None]
+    height = _middles(rings)[:, None, None]
     width = np.sqrt(1 - height**2)
     normal = width * radial + height * up
     return _elements(
@@ -94,21 +94,26 @@ def _ball(radius: float, rings: int, sectors: int) -> Surface:
     )
 
 
-def _box_faces(box: Box, count: int) -> list[Surface]:
-    """Sole and four sides of a box, each in count x count elements."""
+def _box_faces(box: Box, counts: tuple[int, int, int]) -> list[Surface]:
+    """Sole and four sides of a box, cut into so many elements along x, y and z."""
     x, y, z = np.eye(3)
     a, b, h = box.length / 2 * x, box.width / 2 * y, box.height / 2 * z
-    sides = [_rectangle(h + s * a, s * x, b, h, count) for s in (-1, 1)]
-    sides += [_rectangle(h + s * b, s * y, a, h, count) for s in (-1, 1)]
-    return [_rectangle(0 * x, -z, a, b, count), *sides]
+    along, across, up = counts
+    sides = [_rectangle(h + s * a, s * x, b, h, across, up) for s in (-1, 1)]
+    sides += [_rectangle(h + s * b, s * y, a, h, along, up) for s in (-1, 1)]
+    return [_rectangle(0 * x, -z, a, b, along, across), *sides]
 
 
-def _rectangle(centre, normal, first, second, count: int) -> Surface:
-    """Rectangle `centre +- first +- second` cut into count x count."""
-    steps = (np.arange(count) + 0.5) * 2 / count - 1
-    points = centre + steps[:, None, None] * first + steps[None, :, None] * second
-    area = 4 * np.linalg.norm(first) * np.linalg.norm(second) / count**2
-    return _elements(points, normal, area, first / count, second / count)
+def _rectangle(centre, normal, first, second, rows: int, columns: int) -> Surface:
+    """Rectangle `centre +- first +- second` cut into rows x columns."""
+    points = centre + _middles(rows)[:, None, None] * first + _middles(columns)[None, :, None] * second
+    area = 4 * np.linalg.norm(first) * np.linalg.norm(second) / (rows * columns)
+    return _elements(points, normal, area, first / rows, second / columns)
+
+
+def _middles(count: int) -> np.ndarray:
+    """Middles of `count` equal parts of -1 .. 1."""
+    return (np.arange(count) + 0.5) * 2 / count - 1
 
 
 def _elements(centre, normal, area, first, second) -> Surface:

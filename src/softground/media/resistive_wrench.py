@@ -9,65 +9,85 @@ import numpy as np
 from softground.media.resistive_stress import plane_stress, spatial_stress
 from softground.media.resistive_surface import Surface
 
-#: Stress law (normal, velocity) -> stress per depth, by name.
+#: Stress laws (normal, velocity) -> stress per depth, by name.
 LAWS: dict[str, Callable] = {"plane": plane_stress, "3d": spatial_stress}
 
-#: An element leads where n.v / |v| exceeds this; a sole that slides along itself must not, despite rounding.
+#: An element leads where n.v / |v| exceeds this: a sole that slides along itself must not, despite rounding.
 LEADING = 1e-9
 
 
 def wrenches(
-    surface: Surface, law: str, rotations: np.ndarray, depths: np.ndarray, twists: np.ndarray, clearance: float
+    surface: Surface,
+    law: str,
+    rotations: np.ndarray,
+    depths: np.ndarray,
+    twists: np.ndarray,
+    clearance: float = 0.0,
 ) -> np.ndarray:
-    """Wrenches (rotation, depth, twist, 6) at the foot's origin, surface frame, N and N m, in the generic medium.
+    """Wrenches (rotation, depth, twist, 6) on a foot in the generic medium, N and N m.
 
-    rotations (r, 3, 3): foot frame in the surface frame. depths (d,): m, of the sole's centre (of the lowest
-    point of a sphere, `clearance` below its centre). twists (k, 6): of the foot at its origin, surface frame.
+    rotations (r, 3, 3): foot frame in the surface frame (z up). depths (d,): m, positive below the surface, of the
+    foot's origin lowered by `clearance` (the radius of a sphere). twists (k, 6): m/s and rad/s. Twists and
+    wrenches are at the foot's origin, in the surface frame.
 
         force = sum over elements below the surface with n.v > 0 of  alpha(n, v/|v|) * depth * area
 
-    alpha does not depend on depth, so it is evaluated once per rotation and twist.
+    alpha does not depend on depth, so it is evaluated once for a rotation and all its depths.
     """
-    result = [_at_rotation(surface, law, turn, depths, twists, clearance) for turn in rotations]
-    return np.stack(result)
+    depths = depths - clearance
+    return np.stack([_at_rotation(surface, LAWS[law], turn, depths, twists) for turn in rotations])
 
 
-def _at_rotation(surface, law, turn, depths, twists, clearance) -> np.ndarray:
+def _at_rotation(surface: Surface, law, turn, depths, twists) -> np.ndarray:
+    """Wrenches (depth, twist, 6) of one rotation."""
     arm = surface.centre @ turn.T
-    normal = surface.normal @ turn.T
-    velocity = twists[:, None, :3] + np.cross(twists[:, None, 3:], arm)
-    stress = _stress_on_leading(law, normal, velocity)  # (k, e, 3)
-    per_depth = np.concatenate([stress, np.cross(arm, stress)], axis=-1)
+    normal, share = surface.normal @ turn.T, 1.0
+    if law is plane_stress:
+        normal, share = _sliced(normal)
+    cross = _cross_matrices(arm)
+    velocity = twists[:, None, :3] - np.einsum("eij,kj->kei", cross, twists[:, 3:])
+    stress = _stress_on_leading(law, normal, velocity)
     half_height = np.abs(surface.edges @ turn[2]).sum(-1)
-    load = surface.area * mean_depth(depths[:, None] - clearance - arm[:, 2], half_height)  # (d, e)
-    elements = len(arm)
-    table = np.moveaxis(per_depth, 1, 0).reshape(elements, -1)
-    return (load @ table).reshape(len(depths), len(twists), 6)
+    load = share * surface.area * mean_depth(depths[:, None] - arm[:, 2], half_height)
+    # Force and torque are linear in the stresses: one matrix product for all depths and twists.
+    lever = np.concatenate([np.broadcast_to(np.eye(3), cross.shape), cross], axis=1)
+    sums = load[:, None, :, None] * np.moveaxis(lever, 0, 1)
+    table = stress.reshape(len(twists), -1)
+    return (sums.reshape(-1, table.shape[1]) @ table.T).reshape(len(depths), 6, -1).swapaxes(1, 2)
 
 
-def _stress_on_leading(law: str, normal: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-    """Generic stress per depth (k, e, 3) of elements that lead, zero on the others."""
-    speed = np.linalg.norm(velocity, axis=-1, keepdims=True)
-    velocity = velocity / np.where(speed > 0, speed, 1.0)
-    facing = np.sum(normal * velocity, axis=-1, keepdims=True)
-    share = np.ones(len(normal))
-    if law == "plane":
-        # A foot is a pile of slices in the x-z plane: a slice sees the silhouette of an oblique element.
-        normal, share = _in_plane(normal)
-    stress = LAWS[law](normal, velocity) * share[:, None]
-    return np.where((speed > 0) & (facing > LEADING), stress, 0.0)
+def _stress_on_leading(law, normal: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+    """Generic stress per depth (k, e, 3), N/m3, on the elements that lead; zero on the others."""
+    speed = np.linalg.norm(velocity, axis=-1)
+    facing = np.einsum("ei,kei->ke", normal, velocity)
+    leads = facing > LEADING * speed
+    stress = np.zeros(velocity.shape)
+    element = np.nonzero(leads)[1]
+    stress[leads] = law(normal[element], velocity[leads] / speed[leads][:, None])
+    return stress
 
 
-def _in_plane(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Normals of the slices through the elements, and the slices' area over that of the elements."""
+def _sliced(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Normals and relative areas of the elements as slices parallel to the x-z plane see them.
+
+    The plane law knows no third direction: a foot is a pile of thin slices, and what an oblique element shows a
+    slice is its silhouette.
+    """
     flat = normal * np.array([1.0, 0.0, 1.0])
     share = np.linalg.norm(flat, axis=-1)
     return flat / np.maximum(share, 1e-12)[:, None], share
 
 
+def _cross_matrices(arm: np.ndarray) -> np.ndarray:
+    """Matrices (e, 3, 3) that turn a vector a into arm x a."""
+    return np.swapaxes(np.cross(arm[:, None, :], np.eye(3)), 1, 2)
+
+
 def mean_depth(depth: np.ndarray, half_height: np.ndarray) -> np.ndarray:
-    """Mean of max(depth, 0) over an element whose depth spreads evenly by +-half_height (m): exact on upright
-    walls, and it keeps the wrench continuous as elements go under."""
+    """Mean of max(depth, 0) over an element whose depth spreads evenly over +-half_height (m).
+
+    Exact for upright walls, and it keeps the wrench smooth while elements go under.
+    """
     half = np.maximum(half_height, 1e-12)
-    cut = np.clip(depth + half, 0.0, 2 * half)
-    return np.where(depth >= half, depth, cut**2 / (4 * half))
+    submerged = np.clip(depth + half, 0.0, 2 * half)
+    return np.where(depth >= half, depth, submerged**2 / (4 * half))

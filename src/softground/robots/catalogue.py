@@ -163,28 +163,31 @@ _ANT_STANCE = (
     *zip(("ankle_1", "ankle_2", "ankle_3", "ankle_4"), (1.0, -1.0, -1.0, 1.0), strict=True),
 )
 _G1_STANCE = (
-    (FREE_JOINT, (0.0, 0.0, 0.7810, 1.0, 0.0, 0.0, 0.0)),
+    (FREE_JOINT, (0.0, 0.0, 0.7842, 1.0, 0.0, 0.0, 0.0)),
     *((f"{side}_{joint}_joint", angle)
       for side in ("left", "right")
       for joint, angle in (("hip_pitch", -0.1), ("knee", 0.3), ("ankle_pitch", -0.2))),
 )  # fmt: skip
+_ICUB_BEND = (("hip_pitch", 0.2), ("knee", -0.4), ("ankle_pitch", -0.2), ("shoulder_roll", 0.15))
 _ICUB_STANCE = (
-    (FREE_JOINT, (0.0, 0.0, 0.6, 1.0, 0.0, 0.0, 0.0)),
+    (FREE_JOINT, (0.0, 0.0, 0.6109, 0.0, 0.0, 0.0, 1.0)),  # turned: x of its root link points backwards
     *((f"{side}_{joint}", angle)
       for side in "lr"
-      for joint, angle in (("hip_pitch", 0.2), ("knee", -0.4), ("ankle_pitch", -0.2), ("shoulder_roll", 0.15))),
+      for joint, angle in _ICUB_BEND),
 )  # fmt: skip
 
 _ENTRIES: dict[str, Entry] = {
     entry.name: entry
     for entry in [
         Entry("foot", _shipped("foot.xml"), "one cylindrical foot in the x-z plane (Zhu et al. 2019)"),
-        Entry("robosimian", _shipped("robosimian.xml"), "RoboSimian in the x-z plane (Zhu et al. 2019, 2021)"),
+        Entry(
+            "robosimian", _shipped("robosimian.xml"), "RoboSimian in the x-z plane (Zhu et al. 2019, 2021)"
+        ),
         Entry(
             "walker2d",
             _gymnasium("walker2d", "walker2d_v5.xml"),
             "Gymnasium's planar biped",
-            # The foot is a capsule lying along x: its underside, not the cap at its toe, stands on the ground.
+            # The foot is a capsule lying along x: it stands on its underside, not on the cap at its toe.
             frames=(
                 Frame("sole", "foot", (-0.1, 0.0, 0.04), Box(0.32, 0.12, 0.12)),
                 Frame("sole_left", "foot_left", (-0.1, 0.0, 0.04), Box(0.32, 0.12, 0.12)),
@@ -204,6 +207,7 @@ _ENTRIES: dict[str, Entry] = {
             "ANYmal B quadruped",
             feet=tuple((f"{leg}_FOOT", None) for leg in ("LF", "RF", "LH", "RH")),
             srdf=("../srdf/anymal.srdf", "standing"),
+            values=((FREE_JOINT, (0.0, 0.0, 0.4881, 1.0, 0.0, 0.0, 0.0)),),  # the SRDF's stands 9 mm too low
         ),
         Entry(
             "go1",
@@ -211,6 +215,7 @@ _ENTRIES: dict[str, Entry] = {
             "Unitree Go1 quadruped",
             feet=tuple((f"{leg}_foot", None) for leg in ("FL", "FR", "RL", "RR")),
             srdf=("../srdf/go1.srdf", "standing"),
+            values=((FREE_JOINT, (0.0, 0.0, 0.2738, 1.0, 0.0, 0.0, 0.0)),),  # the SRDF's stands 14 mm too low
         ),
         Entry(
             "g1",

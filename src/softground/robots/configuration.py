@@ -1,14 +1,15 @@
 """The configuration space: moving along it and measuring differences on it.
 
-Slides and hinges add; the orientation of a free or ball joint turns by the exponential map of its angular velocity,
-which MuJoCo measures in the body frame: quaternion <- quaternion * exp(omega dt).
+Slides and hinges add; the orientation of a free or ball joint turns by the exponential map of its angular
+velocity, which MuJoCo measures in the body frame: quaternion <- quaternion * exp(omega dt).
 """
 
 from collections.abc import Iterator
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from softground.robots.arrays import Array
 from softground.robots.rotations import (
     normalize,
     quaternion_conjugate,

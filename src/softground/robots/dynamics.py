@@ -1,20 +1,24 @@
 """Rigid-body dynamics of a tree as pure functions of q, v, a (MuJoCo's conventions of state).
 
-All motion is written in the world frame about one common origin o (the position of the first link), so that no
-transformation between links is needed: a dof is a screw s = (angular, linear at o), the twist of a body is the sum
-of s v over the dofs that move it, and the force on a dof is s . (sum of wrenches of the bodies it moves). Those sums
-are products with constant 0/1 matrices. Only the orientations are a recursion, done for whole tree levels at once.
+All motion is written in the world frame about one common origin o (the position of the first link), so that
+no transformation between links is needed: a dof is a screw s = (angular, linear at o), the twist of a body
+is the sum of s v over the dofs that move it, and the force on a dof is s . (sum of wrenches of the bodies
+it moves). Those sums are products with constant 0/1 matrices. Only the orientations are a recursion, done
+for whole tree levels at once.
 
 Inside this module twists are (angular, linear) and wrenches (torque, force) at o; `Robot` turns them into the
 library's order (linear, angular).
 """
 
+from collections.abc import Sequence
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from softground.robots.arrays import Array
 from softground.robots.rotations import (
     cross,
     matmul3,
@@ -67,7 +71,7 @@ def kinematics(tree: Tree, parameters: TreeParameters, q: Float[Array, " nq"]) -
 
 
 def mass_matrix(tree: Tree, parameters: TreeParameters, kin: Kinematics) -> Float[Array, "nv nv"]:
-    """Joint-space inertia M(q): M_ij = s_i . (composite inertia beyond i) s_j for j carrying i, plus armature."""
+    """Joint-space inertia M(q): M_ij = s_i . (inertia beyond i) s_j for j carrying i, plus armature."""
     parameters = cast(parameters, kin.dtype)
     mass = parameters.mass[:, None]
     rigid = jnp.concatenate([kin.inertia.reshape(-1, 9), mass * kin.com, mass], axis=1)
@@ -87,7 +91,7 @@ def body_twists(tree: Tree, kin: Kinematics, v: Float[Array, " nv"]) -> Float[Ar
 
 
 def body_accelerations(tree: Tree, kin: Kinematics, v: Float[Array, " nv"], a=None) -> Float[Array, "nb 6"]:
-    """Spatial acceleration of each body, sum of s a + (ds/dt) v over its dofs (ds/dt v alone if a is None)."""
+    """Spatial acceleration of each body, sum of s a + (ds/dt) v over its dofs (a=None: of ds/dt v alone)."""
     carrier = tree.axis_support.astype(kin.dtype) @ (kin.screw * v[:, None])  # twist that carries each axis
     turn, move = carrier[:, :3], carrier[:, 3:]
     angular, linear = kin.screw[:, :3], kin.screw[:, 3:]
@@ -126,7 +130,9 @@ def inverse_dynamics(
     """Generalised force M a + bias(q, v) (recursive Newton-Euler in sums); `a=None` gives the bias alone."""
     twist = body_twists(tree, kin, v)
     fall = jnp.concatenate([jnp.zeros(3, kin.dtype), jnp.asarray(gravity, kin.dtype)])
-    acceleration = body_accelerations(tree, kin, v, a) - fall  # gravity as an upward acceleration of the world
+    acceleration = (
+        body_accelerations(tree, kin, v, a) - fall
+    )  # gravity as an upward acceleration of the world
     wrench = body_wrenches(parameters, kin, twist, acceleration)
     beyond = tree.body_support.T.astype(kin.dtype) @ wrench
     force = jnp.sum(kin.screw * beyond, axis=1)
@@ -156,8 +162,8 @@ def cast(parameters, dtype):
     return jax.tree.map(lambda x: jnp.asarray(x, dtype), parameters)
 
 
-def take(array: Array, rows: np.ndarray) -> Array:
-    """array[rows] for constant rows: nothing or a strided slice where that will do, which fuse better than gathers."""
+def take(array: Array, rows: Sequence[int] | np.ndarray) -> Array:
+    """array[rows] for constant rows; a strided slice where that will do, which fuses better than a gather."""
     rows = np.asarray(rows)
     if len(rows) == array.shape[0] and np.array_equal(rows, np.arange(len(rows))):
         return array
@@ -239,15 +245,17 @@ def _link_positions(tree: Tree, parameters: TreeParameters, q, rotation_parent, 
         slides = np.array([t == SLIDE for t in tree.joint_type], dtype=q.dtype)
         travel = _scalar_motion(tree, parameters, q, links) * slides
         step = step + axis * travel[:, None]
-    free = [i for i, t in enumerate(tree.joint_type) if t == FREE]
-    for i in free:
-        place = q[tree.q_address[i] : tree.q_address[i] + 3][None]
-        step = jnp.concatenate([step[:i], place, step[i + 1 :]])
-    return tree.link_support.astype(q.dtype) @ step
+    support = tree.link_support.astype(q.dtype)
+    position = support @ step
+    for i, kind in enumerate(tree.joint_type):
+        if kind == FREE:  # its own step is zero: everything it carries starts from the position in q
+            start = tree.q_address[i]
+            position = position + support[:, i, None] * q[start : start + 3]
+    return position
 
 
 def _screws(tree: Tree, rotation, position, axis):
-    """Screw (angular, linear at o) of each dof, from link orientations, anchors relative to o and joint axes."""
+    """Screw (angular, linear at o) of each dof, from link orientations, anchors relative to o and axes."""
     dtype = axis.dtype
     hinge = np.array([t == HINGE for t in tree.joint_type], dtype=dtype)[:, None]
     slide = np.array([t == SLIDE for t in tree.joint_type], dtype=dtype)[:, None]

@@ -1,8 +1,8 @@
 """Feet: where a robot meets the ground, and with what shape.
 
-The frame of a foot has its origin at the centre of the sole and z up along the foot. A sphere is the exception: its
-frame sits at the sphere's centre with the axes of the body, and its `clearance` is the radius, so that for every
-foot the depth in the ground is `clearance - signed_distance(origin)`.
+The frame of a foot has its origin at the centre of the sole and z up along the foot. A sphere is the
+exception: its frame sits at the sphere's centre with the axes of the body, and its `clearance` is the
+radius, so that for every foot the depth in the ground is `clearance - signed_distance(origin)`.
 """
 
 from dataclasses import dataclass
@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import equinox as eqx
 import mujoco
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from softground.errors import RobotError
+from softground.robots.arrays import Array
 from softground.robots.names import close_matches
 from softground.robots.tree import WORLD, Attachment
 
@@ -87,8 +88,9 @@ def find_feet(
     shapes = feet if isinstance(feet, dict) else {}
     if not names:
         raise RobotError(
-            f"{source}: no feet given and none marked in the model. Pass feet=[...] with names of bodies, geoms or "
-            'sites, or add <custom><text name="softground_feet" data="NAME NAME"/></custom> to the MJCF. '
+            f"{source}: no feet given and none marked in the model. Pass feet=[...] with names of "
+            "bodies, geoms or sites, or add to the MJCF "
+            '<custom><text name="softground_feet" data="NAME NAME"/></custom>. '
             f"Candidates: {', '.join(foot_candidates(model)) or 'none'}"
         )
     data = mujoco.MjData(model)
@@ -133,23 +135,19 @@ def _find_foot(model, data, attachments, name, shape, source) -> Foot:
             *(model.geom(i).name for i in range(model.ngeom)),
             *(model.body(i).name for i in range(1, model.nbody)),
         ]
-        raise RobotError(f"{source}: unknown foot {name!r}: must be a body, geom or site. {close_matches(name, known)}")
+        raise RobotError(
+            f"{source}: unknown foot {name!r}: must be a body, geom or site. {close_matches(name, known)}"
+        )
     host = attachments[placed.mj_body]
     if host.body == WORLD:
         raise RobotError(f"{source}: foot {name!r} is fixed to the world: it must be on a body that moves")
     return Foot(
         name=name,
         body=host.body,
-        shape=_checked_shape(shape, name, source) if shape is not None else placed.shape,
+        shape=placed.shape if shape is None else shape,
         position=host.position + host.rotation @ placed.position,
         rotation=host.rotation @ placed.rotation,
     )
-
-
-def _checked_shape(shape, name, source) -> Shape:
-    if not isinstance(shape, Shape):
-        raise RobotError(f"{source}: shape of foot {name!r} must be Sphere, Cylinder or Box, got {shape!r}")
-    return shape
 
 
 def _foot_of_site(model, data, site: int) -> _Placed:
@@ -229,7 +227,7 @@ def _bottom_of_cylinder(model, data, geom: int) -> _Placed:
 
 
 def _bottom_of_box(model, data, geom: int, centre: np.ndarray, half: np.ndarray) -> _Placed:
-    """Lowest face of a box (geom frame); z up through it, x the horizontal edge nearest the world's x axis."""
+    """Lowest face of a box (geom frame); z up through it, x along the edge nearest the world's x axis."""
     world = data.geom_xmat[geom].reshape(3, 3)
     z = int(np.argmax(np.abs(world[2])))
     x = max((k for k in range(3) if k != z), key=lambda k: abs(world[0, k]))

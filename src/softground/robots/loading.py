@@ -93,7 +93,8 @@ def read_spec(path: Path, source: str, meshes: bool) -> mujoco.MjSpec:
     """Parse an MJCF or URDF file, told apart by its root element."""
     if not path.is_file():
         raise RobotError(
-            f"no robot {source!r}: neither a file nor in the catalogue. {close_matches(source, catalogue.NAMES)}"
+            f"no robot {source!r}: neither a file nor in the catalogue. "
+            + close_matches(source, catalogue.NAMES)
         )
     try:
         root = ElementTree.parse(path).getroot()
@@ -179,7 +180,8 @@ def _make_planar(spec, model, posture: Posture, source: str):
     leaving = [(name, None) for name in outside if name not in free]
     if len(outside) == len(posture):
         raise RobotError(
-            f"{source}: cannot be made planar: at the posture none of its joints turns about world y or slides in x-z"
+            f"{source}: cannot be made planar: at the posture none of its joints turns about "
+            "world y or slides in x-z (joints that spread the legs can be set upright with lock={...: 0})"
         )
     if leaving:
         spec, model, posture = _lock(spec, model, posture, leaving, source)
@@ -201,11 +203,13 @@ def _check_supported(model: mujoco.MjModel, source: str) -> None:
     left_out = {"equality constraints": model.neq, "tendons": model.ntendon}
     found = [f"{count} {what}" for what, count in left_out.items() if count]
     if found:
-        warnings.warn(f"{source}: {' and '.join(found)} are not part of the dynamics and are ignored", stacklevel=4)
+        warnings.warn(
+            f"{source}: {' and '.join(found)} are not part of the dynamics and are ignored", stacklevel=4
+        )
 
 
 def _linear(coefficients: np.ndarray, count: int) -> np.ndarray:
-    """The linear coefficient of a spring or damper (later ones, of a polynomial, follow it in MuJoCo's array)."""
+    """The linear coefficient of springs or dampers (MuJoCo may store those of a polynomial after it)."""
     return np.array(coefficients, float).reshape(count, -1)[:, 0].copy()
 
 
@@ -228,7 +232,7 @@ def _joint_range(model: mujoco.MjModel) -> np.ndarray:
 
 
 def _motors(model: mujoco.MjModel) -> dict:
-    """Actuated dofs and their effort limits: motors on slides and hinges, or without any, all but the base."""
+    """Actuated dofs and their effort limits: motors on slides and hinges; if none, all but the base."""
     limit: dict[int, float] = {}
     for actuator in range(model.nu):
         joint = model.actuator_trnid[actuator, 0]
@@ -252,7 +256,7 @@ def _motors(model: mujoco.MjModel) -> dict:
 def _is_base(model: mujoco.MjModel, joint: int) -> bool:
     """Whether the joint is one of several that carry a root body (a planar or spatial base)."""
     body = model.jnt_bodyid[joint]
-    return model.body_parentid[body] == 0 and model.body_jntnum[body] > 1
+    return bool(model.body_parentid[body] == 0 and model.body_jntnum[body] > 1)
 
 
 def _motor_limit(model: mujoco.MjModel, actuator: int) -> float:

@@ -20,12 +20,14 @@ from softground.robots.tree import BALL, FREE, SLIDE
 def match_joints(
     lock: Iterable[tuple[str, float | None]], posture: Posture, source: str
 ) -> dict[str, np.ndarray]:
-    """Joints that the patterns name, each with the value to weld it at (the posture's where none is given)."""
+    """Joints that the patterns name, each with the value to weld it at (by default the posture's)."""
     values: dict[str, np.ndarray] = {}
     for pattern, value in lock:
         names = [name for name in posture if fnmatchcase(name, pattern)]
         if not names:
-            raise RobotError(f"{source}: no joint matches {pattern!r} in lock. {close_matches(pattern, posture)}")
+            raise RobotError(
+                f"{source}: no joint matches {pattern!r} in lock. {close_matches(pattern, posture)}"
+            )
         for name in names:
             entry = posture[name] if value is None else np.atleast_1d(np.asarray(value, float))
             if entry.shape != posture[name].shape:
@@ -70,8 +72,9 @@ def set_body_pose(body: mujoco.MjsBody, position: np.ndarray, quaternion: np.nda
 def _bake_body(spec: mujoco.MjSpec, model: mujoco.MjModel, body: int, values: dict[str, np.ndarray]) -> None:
     """Turn the locked joints of one body into a constant pose.
 
-    A body with joints J1 J2 stands at T J1 J2. With J2 = D constant, T J1 D = (T D) (D^-1 J1 D): the body is placed
-    at T D, and the anchors and axes of joints before the locked one (given in the body frame) turn by D^-1.
+    A body with joints J1 J2 stands at T J1 J2. With J2 = D constant, T J1 D = (T D) (D^-1 J1 D): the body
+    is placed at T D, and the anchors and axes of joints before the locked one (given in the body frame)
+    turn by D^-1.
     """
     position, quaternion = model.body_pos[body].copy(), model.body_quat[body].copy()
     first = model.body_jntadr[body]

@@ -32,7 +32,8 @@ def out_of_plane_joints(model: mujoco.MjModel, posture: Posture) -> list[str]:
 def plane_base(spec: mujoco.MjSpec, model: mujoco.MjModel, posture: Posture, source: str) -> Posture:
     """Replace the free base by x, z and pitch, in place; the posture with the new joints.
 
-    q of the base is its place in the world: x and z of the body's origin, and the pitch from the posture's attitude.
+    q of the base is its place in the world: x and z of the body's origin, and the pitch from the posture's
+    attitude.
     """
     free = [model.joint(j).name for j in range(model.njnt) if model.jnt_type[j] == FREE]
     if len(free) != 1:

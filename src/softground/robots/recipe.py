@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 from softground.errors import RobotError
 from softground.robots.feet import Shape
@@ -28,7 +27,7 @@ class Recipe:
         lock: Iterable[str] | Mapping[str, float] = (),
         planar: bool = False,
         posture: str | Mapping[str, float] | None = None,
-    ) -> Self:
+    ) -> "Recipe":
         """Canonical form of the arguments of `Robot.load`."""
         return cls(
             source=str(path_or_name),
@@ -44,8 +43,23 @@ class Recipe:
 
 
 def _pairs(names, what: str) -> tuple:
+    """Names with what was said of each (None: nothing), as a tuple of pairs."""
     if isinstance(names, str):
-        raise RobotError(f"{what} must be a list of names or a mapping, got the string {names!r}: write [{names!r}]")
-    if isinstance(names, Mapping):
-        return tuple((str(name), value) for name, value in names.items())
-    return tuple((str(name), None) for name in names)
+        raise RobotError(f"{what} must be a list of names or a mapping, got {names!r}: write [{names!r}]")
+    if not isinstance(names, Mapping):
+        return tuple((str(name), None) for name in names)
+    check = _shape if what == "feet" else _angle
+    return tuple((str(name), None if value is None else check(name, value)) for name, value in names.items())
+
+
+def _shape(name: str, value) -> Shape:
+    if not isinstance(value, Shape):
+        raise RobotError(f"shape of foot {name!r} must be Sphere, Cylinder or Box, got {value!r}")
+    return value
+
+
+def _angle(name: str, value) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise RobotError(f"joint {name!r} must be locked at a number (rad, m), got {value!r}") from error

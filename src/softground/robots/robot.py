@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from softground.robots import dynamics
+from softground.robots.arrays import Array
 from softground.robots.configuration import difference, integrate
 from softground.robots.dynamics import Kinematics
 from softground.robots.feet import Foot, Shape
@@ -28,12 +29,14 @@ Configuration = Float[Array, " nq"] | Kinematics
 class Robot(eqx.Module):
     """A robot and its dynamics.
 
-    State follows MuJoCo: q = qpos (a free joint: position, quaternion wxyz), v = qvel (a free joint: linear velocity
-    in the world frame, angular velocity in the body frame). SI units, world z up. The precision of every result is
-    that of q. Every method is pure: jit, vmap and grad it; out of `jax.jit` it runs operation by operation.
+    State follows MuJoCo: q = qpos (a free joint: position, quaternion wxyz), v = qvel (a free joint: linear
+    velocity in the world frame, angular velocity in the body frame). SI units, world z up. The precision of
+    every result is that of q. Every method is pure: jit, vmap and grad it; out of `jax.jit` it runs
+    operation by operation.
 
-    Parameters are array leaves (NumPy float64 as loaded): closed over by a jitted function they become constants of
-    the compiled program; passed in or replaced with `eqx.tree_at` they can be differentiated and randomised.
+    Parameters are array leaves (NumPy float64 as loaded): closed over by a jitted function they become
+    constants of the compiled program; passed in or replaced with `eqx.tree_at` they can be differentiated
+    and randomised.
     """
 
     name: str = eqx.field(static=True)
@@ -79,16 +82,17 @@ class Robot(eqx.Module):
         lock: Iterable[str] | Mapping[str, float] = (),
         planar: bool = False,
         posture: str | Mapping[str, float] | None = None,
-    ) -> Self:
+    ) -> "Robot":
         """Load a robot from the catalogue (`softground.robots.available()`) or from an MJCF or URDF file.
 
         Args:
-            path_or_name: name in the catalogue, or path of an .xml (MJCF) or .urdf file.
-            feet: names of bodies, geoms or sites, or a mapping of names to shapes; None takes those of the catalogue
+            path_or_name: name in the catalogue, or path of an .xml (MJCF) or .urdf file. feet: names of
+            bodies, geoms or sites, or a mapping of names to shapes; None takes those of the catalogue
                 or those marked in the file by `<custom><text name="softground_feet" data="..."/></custom>`.
-            lock: joints to weld (glob patterns allowed) at the posture, or a mapping of joints to angles (rad, m).
-            planar: reduce a free base to x, z and pitch, and weld every joint that leaves the x-z plane.
-            posture: name of a keyframe, or joint values (the rest at the model's reference); None takes keyframe
+            lock: joints to weld (glob patterns allowed) at the posture, or a mapping of joints to angles
+            (rad, m). planar: reduce a free base to x, z and pitch, and weld every joint that leaves the x-z
+            plane. posture: name of a keyframe, or joint values (the rest at the model's reference); None
+            takes keyframe
                 'home' or 'stand', else the model's reference.
 
         Raises:
@@ -97,7 +101,7 @@ class Robot(eqx.Module):
         return cls.from_recipe(Recipe.of(path_or_name, feet, lock, planar, posture))
 
     @classmethod
-    def from_recipe(cls, recipe: Recipe) -> Self:
+    def from_recipe(cls, recipe: Recipe) -> "Robot":
         """Load the robot that a recipe describes (see `Robot.recipe`)."""
         from softground.robots.loading import load_fields  # loading needs mujoco, the dynamics do not
 
@@ -143,7 +147,7 @@ class Robot(eqx.Module):
         return self.tree.dof_q
 
     @property
-    def total_mass(self) -> Float[Array, ""]:
+    def total_mass(self) -> Float[Array, ""] | np.float64:
         """Mass of everything that moves (kg)."""
         return self.parameters.mass.sum()
 
@@ -243,7 +247,9 @@ class Robot(eqx.Module):
 
     def bias_force(self, q: Configuration, v: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """C(q, v) v + g(q) in M a + bias = applied force. Joint damping and springs: see `passive_force`."""
-        return dynamics.inverse_dynamics(self.tree, self.parameters, self.kinematics(q), v, None, self.gravity)
+        return dynamics.inverse_dynamics(
+            self.tree, self.parameters, self.kinematics(q), v, None, self.gravity
+        )
 
     def passive_force(self, q: Configuration, v: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """Force of joint dampers and springs: -damping v - stiffness (q - spring_reference)."""

@@ -6,17 +6,17 @@ work, where a `dot` of that size would be a separate call costing more than its 
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
+
+from softground.robots.arrays import Array
 
 
-def matmul3(a: Float[Array, "*n 3 3"], b: Float[Array, "*n 3 3"]) -> Float[Array, "*n 3 3"]:
+def matmul3(a: Float[Array, "*#n 3 3"], b: Float[Array, "*#n 3 3"]) -> Float[Array, "... 3 3"]:
     """Product a b of (batches of) 3x3 matrices."""
-    return (
-        a[..., :, 0:1] * b[..., 0:1, :] + a[..., :, 1:2] * b[..., 1:2, :] + a[..., :, 2:3] * b[..., 2:3, :]
-    )
+    return a[..., :, 0:1] * b[..., 0:1, :] + a[..., :, 1:2] * b[..., 1:2, :] + a[..., :, 2:3] * b[..., 2:3, :]
 
 
-def matvec3(a: Float[Array, "*n 3 3"], x: Float[Array, "*n 3"]) -> Float[Array, "*n 3"]:
+def matvec3(a: Float[Array, "*#n 3 3"], x: Float[Array, "*#n 3"]) -> Float[Array, "... 3"]:
     """Product a x of (batches of) 3x3 matrices and vectors."""
     return a[..., :, 0] * x[..., 0:1] + a[..., :, 1] * x[..., 1:2] + a[..., :, 2] * x[..., 2:3]
 
@@ -26,7 +26,7 @@ def transpose3(a: Float[Array, "*n 3 3"]) -> Float[Array, "*n 3 3"]:
     return jnp.swapaxes(a, -1, -2)
 
 
-def cross(a: Float[Array, "*n 3"], b: Float[Array, "*n 3"]) -> Float[Array, "*n 3"]:
+def cross(a: Float[Array, "*#n 3"], b: Float[Array, "*#n 3"]) -> Float[Array, "... 3"]:
     """Vector product a x b along the last axis."""
     a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
     b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
@@ -56,7 +56,7 @@ def quaternion_matrix(quaternion: Float[Array, "*n 4"]) -> Float[Array, "*n 3 3"
     return jnp.stack(entries, axis=-1).reshape(*quaternion.shape[:-1], 3, 3)
 
 
-def quaternion_product(a: Float[Array, "*n 4"], b: Float[Array, "*n 4"]) -> Float[Array, "*n 4"]:
+def quaternion_product(a: Float[Array, "*#n 4"], b: Float[Array, "*#n 4"]) -> Float[Array, "... 4"]:
     """Hamilton product a b."""
     aw, ax, ay, az = (a[..., k] for k in range(4))
     bw, bx, by, bz = (b[..., k] for k in range(4))

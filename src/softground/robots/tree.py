@@ -1,8 +1,9 @@
 """The kinematic tree of a robot: its structure (static, hashable) and its parameters (arrays).
 
 A *link* is the frame carried by one joint: link i belongs to joint i of the MuJoCo model, so links and dofs
-keep MuJoCo's order. Its origin lies at the joint's anchor. A *body* is a rigid body that can move: MuJoCo bodies
-welded to one another are one body here, and a body with several joints is carried by the last of its links.
+keep MuJoCo's order. Its origin lies at the joint's anchor. A *body* is a rigid body that can move: MuJoCo
+bodies welded to one another are one body here, and a body with several joints is carried by the last of its
+links.
 """
 
 from dataclasses import dataclass
@@ -11,8 +12,9 @@ from functools import cached_property
 import equinox as eqx
 import mujoco
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from softground.robots.arrays import Array
 from softground.robots.rotations import quaternion_matrix_numpy
 
 FREE, BALL, SLIDE, HINGE = 0, 1, 2, 3  # mujoco.mjtJoint
@@ -76,9 +78,7 @@ class Tree:
     @cached_property
     def dof_q(self) -> tuple[int, ...]:
         """(nv,) entry of q that a slide or hinge dof moves; -1 for dofs of free and ball joints."""
-        return tuple(
-            self.q_address[i] if self.joint_type[i] in (SLIDE, HINGE) else -1 for i in self.dof_link
-        )
+        return tuple(self.q_address[i] if self.joint_type[i] in (SLIDE, HINGE) else -1 for i in self.dof_link)
 
     @cached_property
     def scalar_links(self) -> tuple[int, ...]:
@@ -134,8 +134,9 @@ class Tree:
     def axis_support(self) -> np.ndarray:
         """(nv, nv) 1 where the column dof carries the axis of the row dof along.
 
-        Hinge and slide axes move with their own link; those of a ball or free joint with the turned body (MuJoCo
-        measures that angular velocity in the body frame); the translations of a free joint stay fixed in the world.
+        Hinge and slide axes move with their own link; those of a ball or free joint with the turned body
+        (MuJoCo measures that angular velocity in the body frame); the translations of a free joint stay
+        fixed in the world.
         """
         carried = self.link_support[np.ix_(self.dof_link, self.dof_link)].copy()
         for i, kind in enumerate(self.joint_type):
@@ -246,7 +247,7 @@ def _attachments(model: mujoco.MjModel, moving: list[int]) -> list[Attachment]:
 
 
 def _merged_inertia(model: mujoco.MjModel, attachments: list[Attachment], n_bodies: int):
-    """Mass, centre of mass and inertia about it of each moving body with what is welded to it (body frame)."""
+    """Mass, centre of mass and inertia about it of each body with what is welded to it (body frame)."""
     mass, moment, about_origin = np.zeros(n_bodies), np.zeros((n_bodies, 3)), np.zeros((n_bodies, 3, 3))
     for b in range(1, model.nbody):
         attached = attachments[b]

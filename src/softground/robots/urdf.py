@@ -1,7 +1,8 @@
 """URDF files: made ready for MuJoCo's parser without letting it drop, fuse or invent anything that moves.
 
-MuJoCo by itself fuses links joined by fixed joints (losing sole frames), infers missing inertias from geometry,
-equalises inertias it finds unphysical, welds the root to the world and fails on package:// mesh paths.
+MuJoCo by itself fuses links joined by fixed joints (losing sole frames), infers missing inertias from
+geometry, equalises inertias it finds unphysical, welds the root to the world and fails on package:// mesh
+paths.
 """
 
 import os
@@ -38,10 +39,12 @@ def read_urdf(root: ElementTree.Element, path: Path, meshes: bool) -> mujoco.MjS
 def _merge_inertias(root: ElementTree.Element, path: Path) -> None:
     """Put the inertia of links fixed to one another on the one that moves, and check that it has any.
 
-    Files describe frames by links of no mass, point masses, or token inertias that are not positive definite; MuJoCo
-    refuses these one by one though the rigid body they belong to is sound.
+    Files describe frames by links of no mass, point masses, or token inertias that are not positive
+    definite; MuJoCo refuses these one by one though the rigid body they belong to is sound.
     """
-    fixed = {_link_of(joint, "child"): joint for joint in root.findall("joint") if joint.get("type") == "fixed"}
+    fixed = {
+        _link_of(joint, "child"): joint for joint in root.findall("joint") if joint.get("type") == "fixed"
+    }
     total: dict[str, RigidInertia] = {}
     for link in root.findall("link"):
         inertia, carrier = _read_inertia(link, path), link.get("name", "")
@@ -52,8 +55,8 @@ def _merge_inertias(root: ElementTree.Element, path: Path) -> None:
     bare = [name for name, inertia in total.items() if not inertia.is_physical() and name != "world"]
     if bare:
         raise RobotError(
-            f"{path}: no mass or inertia on moving links {', '.join(bare)}: each needs an <inertial> with positive "
-            "mass and inertia, on itself or on a link fixed to it"
+            f"{path}: no mass or inertia on moving links {', '.join(bare)}: each needs an <inertial> with "
+            "positive mass and inertia, on itself or on a link fixed to it"
         )
     for link in root.findall("link"):
         for element in link.findall("inertial"):
@@ -109,7 +112,9 @@ def _read_inertia(link: ElementTree.Element, path: Path) -> RigidInertia:
             matrix[i, j] = matrix[j, i] = 0.0 if tensor is None else float(tensor.get(name, 0.0))
         kilograms = 0.0 if mass is None else float(mass.get("value", 0.0))
     except ValueError as error:
-        raise RobotError(f"{path}: <inertial> of link {link.get('name')!r} cannot be read: {error}") from error
+        raise RobotError(
+            f"{path}: <inertial> of link {link.get('name')!r} cannot be read: {error}"
+        ) from error
     return from_com(kilograms, position, rotation @ matrix @ rotation.T)
 
 
@@ -141,14 +146,16 @@ def _link_of(joint: ElementTree.Element, role: str) -> str:
 
 
 def _drop_meshes(root: ElementTree.Element, path: Path, keep_visual: bool) -> None:
-    """Remove mesh geometry, which the dynamics do not need; optionally keep visual meshes that can be found."""
+    """Remove mesh geometry, which the dynamics do not need; keep visual ones that can be found if asked."""
     for link in root.findall("link"):
         for kind in ("visual", "collision"):
             for element in link.findall(kind):
                 mesh = element.find("geometry/mesh")
                 if mesh is None:
                     continue
-                found = _find_mesh(mesh.get("filename", ""), path) if keep_visual and kind == "visual" else None
+                found = (
+                    _find_mesh(mesh.get("filename", ""), path) if keep_visual and kind == "visual" else None
+                )
                 if found is None:
                     link.remove(element)
                 else:

@@ -1,6 +1,20 @@
 """Simulation of robots on yielding ground."""
 
 from softground.simulation.ground import Ground
+from softground.simulation.run_file import control_of, load_run, rebuild, repeat, save_run
+from softground.simulation.running import run
 from softground.simulation.simulator import Control, Record, Simulator, State
 
-__all__ = ["Control", "Ground", "Record", "Simulator", "State"]
+__all__ = [
+    "Control",
+    "Ground",
+    "Record",
+    "Simulator",
+    "State",
+    "control_of",
+    "load_run",
+    "rebuild",
+    "repeat",
+    "run",
+    "save_run",
+]

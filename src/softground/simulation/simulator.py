@@ -11,10 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from softground.contact.batch_newton import BatchNewton
 from softground.contact.feet import contact_jacobian, feet_in_ground, wrench_in_world
 from softground.contact.grains import metric_with_grains
 from softground.contact.joints import LIMIT_STIFFNESS, JointLaw
-from softground.contact.newton import Newton, solve_spd
+from softground.contact.linear import solve_spd
+from softground.contact.newton import Newton
 from softground.contact.problem import StepProblem
 from softground.contact.solve import solve
 from softground.errors import OptionError
@@ -78,7 +80,7 @@ class Simulator(eqx.Module):
     ground: Ground
     feet_medium: Medium  # the medium specialised to every foot (leading axis)
     dt: Float[Array, ""]
-    solver: Newton
+    solver: Newton | BatchNewton
     grain_inertia: Float[Array, "n n"] | None
 
     def __init__(
@@ -87,7 +89,7 @@ class Simulator(eqx.Module):
         ground: Ground | Medium,
         dt: float = 0.002,
         *,
-        solver: Newton | None = None,
+        solver: Newton | BatchNewton | None = None,
         grain_inertia=None,
     ):
         if not (np.isfinite(dt) and dt > 0):

@@ -117,7 +117,7 @@ class Surface(eqx.Module):
         name = parameters.pop("type", None)
         known = {key: kind for key, kind in SURFACE_TYPES.items() if issubclass(kind, cls)}
         if name not in known:
-            raise SurfaceError(unknown_name("surface type in recipe", name, known))
+            raise SurfaceError(unknown_name("surface type in recipe", str(name), known))
         try:
             return known[name]._build(parameters)
         except (TypeError, KeyError) as error:

@@ -1,8 +1,8 @@
 """What a surface refuses to be built from. Traced values pass: they are not known yet."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from softground.errors import SurfaceError
@@ -10,7 +10,7 @@ from softground.errors import SurfaceError
 
 def finite(where: str, value, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
     """The value as a float array of the given shape; raises unless it is numeric and finite."""
-    if isinstance(value, jax.core.Tracer):
+    if isinstance(value, Tracer):
         return value
     try:
         array = np.asarray(value, dtype=float)
@@ -27,7 +27,7 @@ def finite(where: str, value, shape: tuple[int, ...] = ()) -> Float[Array, "..."
 def positive(where: str, value, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:
     """As `finite`, and greater than zero."""
     array = finite(where, value, shape)
-    if not isinstance(array, jax.core.Tracer) and not (np.asarray(array) > 0).all():
+    if not isinstance(array, Tracer) and not (np.asarray(array) > 0).all():
         raise SurfaceError(f"{where} must be positive, got {value!r}")
     return array
 
@@ -35,7 +35,7 @@ def positive(where: str, value, shape: tuple[int, ...] = ()) -> Float[Array, "..
 def slope_angle(where: str, value) -> Float[Array, ""]:
     """As `finite`, an angle [rad] short of the vertical."""
     array = finite(where, value)
-    if not isinstance(array, jax.core.Tracer) and not abs(float(array)) < np.pi / 2:
+    if not isinstance(array, Tracer) and not abs(float(array)) < np.pi / 2:
         raise SurfaceError(
             f"{where} must lie between -pi/2 and pi/2 rad, got {float(array):g}; "
             f"angles are in radians (numpy.deg2rad converts)"

@@ -1,13 +1,9 @@
 """Exact signed distance from points of a grid to a closed triangle mesh (at construction only)."""
 
-from collections.abc import Iterator
-
-import jax
-import jax.numpy as jnp
 import numpy as np
 import trimesh
-from jaxtyping import Array, Bool, Float, Int
-from scipy.spatial import cKDTree
+from jaxtyping import Bool, Float, Int
+from scipy.spatial import KDTree
 
 from softground.errors import SurfaceError
 
@@ -29,7 +25,7 @@ def signed_distances(
 
 def small_triangles(mesh: trimesh.Trimesh, longest: float) -> Float[np.ndarray, "m 3 3"]:
     """The same surface in triangles with edges of at most `longest` [m], near their centroids."""
-    vertices, faces = trimesh.remesh.subdivide_to_size(mesh.vertices, mesh.faces, longest, max_iter=30)
+    vertices, faces, *_ = trimesh.remesh.subdivide_to_size(mesh.vertices, mesh.faces, longest, max_iter=30)
     return vertices[faces]
 
 
@@ -43,54 +39,49 @@ def unsigned_distances(
     """
     centroids = triangles.mean(axis=1)
     radius = np.linalg.norm(triangles - centroids[:, None], axis=-1).max()
-    tree = cKDTree(centroids)
-    best = np.empty(len(points))
+    tree = KDTree(centroids)
+    best = np.full(len(points), np.inf)
     left, k = np.arange(len(points)), 12
     while len(left):
         k = min(k, len(triangles))
         unsettled = []
-        for chunk in _chunks(left, max(1, PAIRS_AT_ONCE // k)):
-            distance, candidates = tree.query(points[chunk], k=range(1, k + 1), workers=-1)
-            # float64 whatever the session uses: the grid's signs and its spline are worked out once.
-            with jax.enable_x64(True):
-                best[chunk] = _closest_of(points[chunk], triangles, candidates)
-            unsettled.append(chunk[distance[:, -1] < best[chunk] + radius])
-        left = np.unique(np.concatenate(unsettled)) if k < len(triangles) else left[:0]
+        for chunk in np.array_split(left, len(left) * k // PAIRS_AT_ONCE + 1):
+            apart, candidates = tree.query(points[chunk], k=k)
+            bound = np.minimum(best[chunk], apart[:, 0])  # centroids are on the surface too
+            near = apart < bound[:, None] + radius
+            distance = np.where(near, apart, np.inf)
+            distance[near] = _triangle_distances(
+                points[chunk[near.nonzero()[0]]], triangles[np.asarray(candidates)[near]]
+            )
+            best[chunk] = distance.min(axis=1)
+            unsettled.append(chunk[apart[:, -1] < best[chunk] + radius])
+        left = np.concatenate(unsettled) if k < len(triangles) else left[:0]
         k *= 4
     return best
 
 
-def _chunks(items: Int[np.ndarray, " n"], size: int) -> Iterator[Int[np.ndarray, " size"]]:
-    """Pieces of one size, so that one compilation serves them all; the last is filled up."""
-    for start in range(0, len(items), size):
-        piece = items[start : start + size]
-        yield np.pad(piece, (0, size - len(piece)), mode="edge")
-
-
-@jax.jit
-def _closest_of(
-    points: Float[Array, "n 3"], triangles: Float[Array, "m 3 3"], which: Int[Array, "n k"]
-) -> Float[Array, " n"]:
-    """Distance from each point to the closest of its candidate triangles."""
-    squared = jax.vmap(jax.vmap(_squared_distance, (None, 0)))(points, triangles[which])
-    return jnp.sqrt(squared.min(axis=1))
-
-
-def _squared_distance(point: Float[Array, "3"], triangle: Float[Array, "3 3"]) -> Float[Array, ""]:
-    """Squared distance [m^2] to a triangle: to its plane from over the face, else to an edge."""
-    normal = jnp.cross(triangle[1] - triangle[0], triangle[2] - triangle[0])
-    area = normal @ normal
+def _triangle_distances(
+    points: Float[np.ndarray, "n 3"], triangles: Float[np.ndarray, "n 3 3"]
+) -> Float[np.ndarray, " n"]:
+    """Distance of each point to its triangle: to the plane from over the face, else to the nearest edge."""
+    corners = triangles.transpose(1, 0, 2)
+    normal = np.cross(corners[1] - corners[0], corners[2] - corners[0])
+    area = _dot(normal, normal)
     over_face = area > 0  # a sliver without area is left to its edges
-    to_edge = jnp.inf
+    to_edge = np.full(len(points), np.inf)
     for i in range(3):
-        edge, offset = triangle[(i + 1) % 3] - triangle[i], point - triangle[i]
-        length = edge @ edge
-        share = jnp.clip(offset @ edge / jnp.where(length > 0, length, 1.0), 0.0, 1.0)
-        gap = offset - share * edge
-        to_edge = jnp.minimum(to_edge, gap @ gap)
-        over_face &= jnp.cross(edge, offset) @ normal >= 0
-    height = (point - triangle[0]) @ normal
-    return jnp.where(over_face, height**2 / jnp.where(area > 0, area, 1.0), to_edge)
+        edge, offset = corners[(i + 1) % 3] - corners[i], points - corners[i]
+        length = _dot(edge, edge)
+        share = np.clip(_dot(offset, edge) / np.where(length > 0, length, 1.0), 0.0, 1.0)
+        gap = offset - share[:, None] * edge
+        to_edge = np.minimum(to_edge, _dot(gap, gap))
+        over_face &= _dot(np.cross(edge, offset), normal) >= 0
+    to_plane = np.abs(_dot(points - corners[0], normal)) / np.sqrt(np.where(area > 0, area, 1.0))
+    return np.where(over_face, to_plane, np.sqrt(to_edge))
+
+
+def _dot(a: Float[np.ndarray, "n 3"], b: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " n"]:
+    return np.einsum("ij,ij->i", a, b)
 
 
 def inside(triangles: Float[np.ndarray, "m 3 3"], axes) -> Bool[np.ndarray, "nx ny nz"]:

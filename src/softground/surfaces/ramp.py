@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from softground.errors import SurfaceError
@@ -23,8 +24,9 @@ class Ramp(Graph):
     w = radius tan(slope) / (4 (1 + tan(slope)^2 / 4)^(3/2)). The profile is infinitely smooth and meets
     both straight parts to exp(-|s| / w). A body released at s > 0 slides towards -x (for heading 0).
 
-    The distance is that of `Graph`; measured against a dense search (slopes to 60 degrees) it errs by less
-    than 2e-11 R for |d| < R/10 and 6e-8 R for |d| < R/4, R the least radius of curvature (0.6 to 1 times `radius`).
+    The distance is that of `Graph`; measured against a dense search (slopes to 60 degrees) it errs by
+    less than 2e-11 R for |d| < R/10 and 6e-8 R for |d| < R/4, R the least radius of curvature (0.6 to 1
+    times `radius`).
     """
 
     type_name: ClassVar[str] = "ramp"
@@ -40,7 +42,7 @@ class Ramp(Graph):
 
     def __init__(self, slope, radius, heading=0.0, point=(0.0, 0.0, 0.0)):
         self.slope = checks.slope_angle("Ramp slope", slope)
-        if not isinstance(slope, jax.core.Tracer) and not float(self.slope) > 0:
+        if not isinstance(slope, Tracer) and not float(self.slope) > 0:
             raise SurfaceError(
                 f"Ramp slope must be positive, got {slope!r}; use Plane() for level ground, "
                 f"or heading=pi for a ramp that rises towards -x"

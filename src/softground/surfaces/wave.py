@@ -13,10 +13,11 @@ from softground.surfaces.graph import Graph
 class Wave(Graph):
     """z = amplitude sin(2 pi s / wavelength + phase), with s = x cos(heading) + y sin(heading).
 
-    The distance is that of `Graph`: Newton to the closest point, C-infinity. Measured against a dense search,
-    with R = 1 / (amplitude (2 pi / wavelength)^2) the least radius of curvature and slopes up to 68 degrees,
-    the error is below 2e-11 R for |d| < R/10, 5e-8 R for |d| < R/4, 1e-3 R for |d| < R/2 and 5e-2 R
-    for |d| < R, on both sides. The plain first-order (z - h) / sqrt(1 + |grad h|^2) errs by 1e-2 R already at R/4.
+    The distance is that of `Graph`: Newton to the closest point, C-infinity. Measured against a dense
+    search, with R = 1 / (amplitude (2 pi / wavelength)^2) the least radius of curvature and slopes up to
+    68 degrees, the error is below 2e-11 R for |d| < R/10, 5e-8 R for |d| < R/4, 1e-3 R for |d| < R/2 and
+    5e-2 R for |d| < R, on both sides. The plain first-order (z - h) / sqrt(1 + |grad h|^2) errs by 1e-2 R
+    already at R/4.
     """
 
     type_name: ClassVar[str] = "wave"

@@ -1,0 +1,309 @@
+"""Resistive force theory as a medium: any foot, from its shape and one number for the ground.
+
+Resistive force theory (RFT) gives the wrench on a foot that moves through grains; it does not depend on how fast.
+Moved in many directions, the foot shows the extreme wrenches of the ground, and these are the vertices of a
+`WrenchSpace`, as if they had been measured (zhu2019). Between them the ground answers by maximum dissipation.
+
+    ground = Resistive(0.5).for_foot(Cylinder(radius=0.05, length=0.15), planar=True)
+
+The depth is that of the sole's centre (zhu2019), of a sphere's lowest point: the ground ignores a tilted foot
+whose edge is under the surface while its sole's centre is above.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from softground.errors import MediumError, unknown_name
+from softground.media.base import COMPONENTS, FootInGround, Medium
+from softground.media.resistive_directions import (
+    SPEED,
+    SPIN,
+    mirror_images,
+    mirror_signs,
+    planar_twists,
+    point_twists,
+    spatial_twists,
+)
+from softground.media.resistive_surface import surface_of
+from softground.media.resistive_wrench import LAWS, wrenches
+from softground.media.wrench_space import DEFAULT_EPS, DepthTilt, WrenchSpace, smooth_ramp
+from softground.robots.feet import Box, Shape, Sphere
+
+LAW_CHOICES = ("auto", *LAWS)
+#: Depths to which wrenches are fitted, m: closer near the surface, where the wrench is small but matters. Below the
+#: deepest the features go on growing.
+DEPTHS = np.array([0.005, 0.0075, 0.01, 0.0125, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1])
+#: The same for spheres, in radii.
+BALL_DEPTHS = np.array([0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
+#: Greatest tilts to which wrenches are fitted, rad: in the plane the clamp of zhu2019, in space what a foot meets.
+PLANAR_TILT, SPATIAL_TILT = np.pi / 2, np.pi / 3
+
+
+class Resistive(Medium):
+    """Dry grains described by resistive force theory, not yet bound to a foot: see `for_foot`.
+
+    law: "plane" is Li et al. 2013 and serves planar robots only, "3d" is Agarwal et al. 2023 and serves all,
+    "auto" is the first for planar robots and the second for the others.
+    """
+
+    name: ClassVar[str] = "resistive"
+
+    scale: Float[Array, ""]  # N/cm3, stress per depth on a horizontal plate pushed down (zeta of Li et al. 2013)
+    eps: Float[Array, ""]  # W, temperature of the wrench space
+    strength: Float[Array, ""]  # a further factor on all wrenches
+    stress_law: str = eqx.field(static=True)
+
+    def __init__(
+        self, scale: float = 1.0, *, eps: float = DEFAULT_EPS, strength: float = 1.0, law: str = "auto"
+    ):
+        for label, value in {"scale": scale, "eps": eps, "strength": strength}.items():
+            if not (np.isfinite(value) and value > 0):
+                raise MediumError(f"{label} of a resistive medium must be positive and finite, got {value}")
+        if law not in LAW_CHOICES:
+            raise MediumError(unknown_name("resistive stress law", law, LAW_CHOICES))
+        self.scale = np.asarray(scale, dtype=float)
+        self.eps = np.asarray(eps, dtype=float)
+        self.strength = np.asarray(strength, dtype=float)
+        self.stress_law = law
+
+    @property
+    def kind(self) -> str:
+        raise MediumError(_UNBOUND)
+
+    def law(self, foot, memory, dt):
+        raise MediumError(_UNBOUND)
+
+    def for_foot(self, shape: Shape, planar: bool) -> WrenchSpace:
+        """The wrench space of a foot of this shape: kind "planar", else "point" for spheres, else "spatial"."""
+        if self.stress_law == "plane" and not planar:
+            raise MediumError('the plane stress law serves planar robots only: use law="3d" or law="auto"')
+        law = ("plane" if planar else "3d") if self.stress_law == "auto" else self.stress_law
+        generic = generic_space(shape, planar, law)
+        # Not by the constructor: the parameters may be traced, for derivatives with respect to the ground.
+        return eqx.tree_at(
+            lambda space: (space.coefficients, space.eps, space.strength),
+            generic,
+            (self.scale * generic.coefficients, self.eps, self.strength),
+        )
+
+
+_UNBOUND = (
+    "a resistive medium depends on the foot's shape: call medium.for_foot(shape, planar) and use what it returns "
+    "(a simulator does this for each foot)"
+)
+
+
+@lru_cache(maxsize=64)
+def generic_space(shape: Shape, planar: bool, law: str) -> WrenchSpace:
+    """Wrench space of a foot in the generic medium (scale 1), fitted to the wrenches of resistive force theory.
+
+    Least squares of errors relative to the size of the set at each depth, so that shallow feet count as much.
+    """
+    samples = sample(shape, planar, law)
+    weight = 1 / samples.size_at_depth()[:, None]
+    design = np.asarray(jax.vmap(samples.features)(samples.feet))
+    flat = samples.wrenches.reshape(len(design), -1)
+    solution = np.linalg.lstsq(weight * design, weight * flat, rcond=1e-10)[0]
+    space = TurningWrenchSpace if samples.turns_with_foot else WrenchSpace
+    return space(
+        solution.reshape(-1, *samples.wrenches.shape[1:]),
+        samples.features,
+        kind=samples.kind,
+        max_depth=samples.feet.depth.max(),
+        max_tilt=samples.max_tilt,
+    )
+
+
+class Samples(eqx.Module):
+    """Wrenches of a foot in the generic medium, in every direction at every pose of a grid."""
+
+    feet: FootInGround  # leading axis: rotations times depths
+    wrenches: np.ndarray  # (sample, direction, component): surface frame, at the foot's origin
+    features: eqx.Module
+    kind: str
+    max_tilt: float  # rad
+    turns_with_foot: bool
+
+    def as_forces(self, wrenches: np.ndarray) -> np.ndarray:
+        """Wrenches with torques divided by SPEED / SPIN, so that they can be compared with forces, N."""
+        return wrenches / np.where(COMPONENTS[self.kind] < 3, 1.0, SPEED / SPIN)
+
+    def size_at_depth(self) -> np.ndarray:
+        """For each sample, the greatest wrench at its depth, rms over rotations, N."""
+        greatest = np.linalg.norm(self.as_forces(self.wrenches), axis=-1).max(axis=1)
+        depths, where = np.unique(self.feet.depth, return_inverse=True)
+        return np.sqrt(np.bincount(where, greatest**2) / np.bincount(where))[where]
+
+
+def sample(shape: Shape, planar: bool, law: str) -> Samples:
+    """Sample the wrenches of a foot: directions and grid follow from its shape."""
+    surface = surface_of(shape)
+    ball = isinstance(shape, Sphere)
+    kind = "planar" if planar else "point" if ball else "spatial"
+    twists = {"planar": planar_twists, "point": point_twists, "spatial": spatial_twists}[kind]()
+    if ball:
+        rotations, depths = np.eye(3)[None], shape.radius * BALL_DEPTHS
+        values = wrenches(surface, law, rotations, depths, twists, clearance=shape.radius)
+    else:
+        rotations, depths = _tilted(planar), DEPTHS
+        values = wrenches(surface, law, rotations, depths, twists)
+        for axis in (0,) if planar else (0, 1):
+            rotations, values = _with_mirror_image(rotations, values, twists, axis)
+    return Samples(
+        feet=_feet(rotations, depths),
+        wrenches=values.reshape(-1, *values.shape[2:])[..., COMPONENTS[kind]],
+        features=BallDepth(shape.radius) if ball else _sole_features(planar),
+        kind=kind,
+        max_tilt=np.inf if ball else PLANAR_TILT if planar else SPATIAL_TILT,
+        turns_with_foot=isinstance(shape, Box) and not planar,
+    )
+
+
+def _with_mirror_image(rotations, values, twists, axis: int):
+    """Rotations and wrenches (rotation, depth, twist, 6), and their mirror images in the plane normal to `axis`.
+
+    Feet and direction sets are symmetric, so a mirrored foot moving in a mirrored direction meets the mirrored
+    wrench: sampling one side is enough.
+    """
+    flip = mirror_signs(axis)
+    image = np.empty_like(values)
+    image[..., mirror_images(twists, axis), :] = values * flip
+    turned = flip[:3, None] * rotations * flip[:3]
+    return np.concatenate([rotations, turned]), np.concatenate([values, image])
+
+
+def _feet(rotations: np.ndarray, depths: np.ndarray) -> FootInGround:
+    """Feet at every rotation and depth, rotation varying slowest."""
+    count = len(rotations) * len(depths)
+    return FootInGround(
+        depth=np.tile(depths, len(rotations)),
+        position=np.zeros((count, 3)),
+        rotation=np.repeat(rotations, len(depths), axis=0),
+        surface=np.broadcast_to(np.eye(3), (count, 3, 3)),
+    )
+
+
+def _tilted(planar: bool) -> np.ndarray:
+    """Rotations (r, 3, 3) that tilt a foot to one side without turning it about the normal, denser near upright.
+
+    In the plane towards +x; in space towards +x, +y and the diagonal between them.
+    """
+    if planar:
+        tilt, heading = PLANAR_TILT * np.linspace(0, 1, 13) ** 1.5, np.zeros(13)
+    else:
+        tilt, heading = np.meshgrid(SPATIAL_TILT * np.array([0.15, 0.3, 0.5, 0.75, 1.0]), np.pi / 4 * np.arange(3))
+        tilt, heading = np.append(0.0, tilt), np.append(0.0, heading)
+    return tilt_rotation(np.sin(tilt) * np.cos(heading), np.sin(tilt) * np.sin(heading), np.cos(tilt))
+
+
+def tilt_rotation(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Shortest rotations (..., 3, 3) that take the z axis to the unit vectors (x, y, z)."""
+    k = 1 / (1 + z)
+    rows = [[1 - k * x * x, -k * x * y, x], [-k * x * y, 1 - k * y * y, y], [-x, -y, z]]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+class Sinking(DepthTilt):
+    """Features of a foot with a flat sole: those of `DepthTilt`, and the same harmonics times an onset.
+
+    The edge of a tilted foot is already loaded when its sole's centre reaches the surface. The wrench there sets
+    in over `onset` and stays constant below; powers of the depth alone cannot follow it.
+    """
+
+    onset: float = eqx.field(static=True, default=5e-3)  # m
+
+    def __call__(self, foot: FootInGround) -> Float[Array, "b"]:
+        angular = self._monomials(foot) if self.spatial else self._harmonics(foot.tilt)
+        return jnp.concatenate([smooth_step(foot.depth / self.onset) * angular, super().__call__(foot)])
+
+
+def smooth_step(x: Float[Array, ""]) -> Float[Array, ""]:
+    """0 below 0, 1 above 1, twice differentiable between."""
+    x = jnp.clip(x, 0.0, 1.0)
+    return x**3 * (10 - 15 * x + 6 * x**2)
+
+
+def _sole_features(planar: bool) -> Sinking:
+    """Degrees at which the support function of the fitted hull is within 2 % of that of the samples."""
+    return Sinking(
+        powers=2,
+        harmonics=4,
+        spatial=not planar,
+        max_tilt=PLANAR_TILT if planar else np.pi,
+        onset=float(DEPTHS[0]),
+    )
+
+
+class BallDepth(eqx.Module):
+    """Features of a sphere: d q^j with q = d / (d + radius), j = 1 .. powers.
+
+    A sphere's wrench grows faster than its depth until it is covered, and in proportion to depth from there on:
+    so do these.
+    """
+
+    radius: float = eqx.field(static=True)  # m
+    powers: int = eqx.field(static=True, default=4)
+    ramp: float = eqx.field(static=True, default=2e-4)  # m, over which contact sets in
+
+    def __call__(self, foot: FootInGround) -> Float[Array, "b"]:
+        depth = smooth_ramp(foot.depth, self.ramp)
+        covered = depth / (depth + self.radius)
+        return jnp.stack([depth * covered**j for j in range(1, self.powers + 1)])
+
+
+class TurningWrenchSpace(WrenchSpace):
+    """A wrench space whose vertices turn with the foot about the surface normal: for feet that are not round.
+
+    A foot's rotation is a tilt that takes the normal to the foot's axis by the shortest way, after a turn about
+    the normal (or before it, about the foot's axis, by the same angle). The vertices were sampled without turn.
+    """
+
+    def vertices(self, foot: FootInGround) -> Float[Array, "k n"]:
+        turn = turn_about_normal(foot.rotation)
+        straight = super().vertices(replace(foot, rotation=turn.T @ foot.rotation))
+        return (straight.reshape(-1, 2, 3) @ turn.T).reshape(straight.shape)
+
+
+def turn_about_normal(rotation: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
+    """The turn about z in a rotation, once the shortest tilt of the z axis is taken out.
+
+    rotation = turn tilt gives rotation_xx + rotation_yy = (1 + cos tilt) cos turn, and likewise for the sine.
+    """
+    size = jnp.maximum(1 + rotation[2, 2], 1e-6)  # zero only upside down, where no turn is defined
+    cos, sin = (rotation[0, 0] + rotation[1, 1]) / size, (rotation[1, 0] - rotation[0, 1]) / size
+    zero, one = jnp.zeros_like(cos), jnp.ones_like(cos)
+    return jnp.stack([cos, -sin, zero, sin, cos, zero, zero, zero, one]).reshape(3, 3)
+
+
+def fit_error(shape: Shape, planar: bool, law: str) -> dict[float, tuple[float, float]]:
+    """How far the fit is from its samples at each depth (m): rms of vertices and of the support function, both
+    relative to `Samples.size_at_depth`."""
+    samples, space = sample(shape, planar, law), generic_space(shape, planar, law)
+    size = samples.size_at_depth()
+    true = samples.as_forces(samples.wrenches) / size[:, None, None]
+    fitted = np.asarray(jax.vmap(space.vertices)(samples.feet))[:, :-1]
+    fitted = samples.as_forces(fitted) / size[:, None, None]
+    twists = np.random.default_rng(0).normal(size=(500, true.shape[-1]))
+    twists /= np.linalg.norm(twists, axis=1, keepdims=True)
+    off = np.linalg.norm(fitted - true, axis=-1)
+    off_support = _support(fitted, twists) - _support(true, twists)
+    here = {depth: samples.feet.depth == depth for depth in np.unique(samples.feet.depth)}
+    return {float(d): (_rms(off[rows]), _rms(off_support[rows])) for d, rows in here.items()}
+
+
+def _support(vertices: np.ndarray, twists: np.ndarray) -> np.ndarray:
+    """Support function (sample, twist) of the hulls of vertices (sample, vertex, n) and the origin."""
+    return np.maximum((-vertices @ twists.T).max(axis=1), 0.0)
+
+
+def _rms(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))

@@ -1,0 +1,122 @@
+"""Descriptions: any pytree of ours as plain JSON, and back, without pickle and without running constructors.
+
+A module is described by its class and its fields, an array by its numbers, or, where it is large or not finite,
+by the name under which it was put aside (a variable of the run file). What cannot be described (a plain
+function) is written as an opaque note, so that a run can always be saved; only repeating it then fails.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from softground.errors import FileFormatError
+
+#: Arrays of more entries than this are put aside.
+LARGEST_INLINE = 16
+
+
+def describe(value: Any, arrays: dict[str, np.ndarray], name: str = "value") -> Any:
+    """JSON-able description of a value. Large arrays are added to `arrays` under names that start with `name`."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, np.ndarray | np.generic | jax.Array):
+        return _describe_array(np.asarray(value), arrays, name)
+    if isinstance(value, tuple | list):
+        items = [describe(item, arrays, f"{name}.{i}") for i, item in enumerate(value)]
+        return {"tuple": items} if isinstance(value, tuple) else items
+    if isinstance(value, dict):
+        return {"dict": {key: describe(item, arrays, f"{name}.{key}") for key, item in value.items()}}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {
+            field.name: describe(getattr(value, field.name), arrays, f"{name}.{field.name}")
+            for field in dataclasses.fields(value)
+        }
+        return {"type": class_path(type(value)), "fields": fields}
+    return {"opaque": repr(value)}
+
+
+def restore(description: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    """The value of a description. Classes are looked up among what is imported; nothing is ever imported or run."""
+    match description:
+        case {"float": text}:
+            return float(text)
+        case {"array": numbers, "dtype": dtype}:
+            return np.asarray(numbers, dtype=dtype)
+        case {"stored": name}:
+            return _stored(arrays, name)
+        case {"tuple": items}:
+            return tuple(restore(item, arrays) for item in items)
+        case {"dict": items}:
+            return {key: restore(item, arrays) for key, item in items.items()}
+        case {"type": path, "fields": fields}:
+            return _filled(find_class(path), {key: restore(item, arrays) for key, item in fields.items()}, path)
+        case {"opaque": text}:
+            raise FileFormatError(f"{text} is code, which a file does not hold: give it again by hand")
+        case dict():
+            raise FileFormatError(f"a description has unknown keys {sorted(description)}: the file is damaged")
+        case list():
+            return [restore(item, arrays) for item in description]
+        case _:
+            return description
+
+
+def is_opaque(description: Any) -> bool:
+    """Whether some part of a description is code that cannot be restored."""
+    if isinstance(description, dict):
+        return "opaque" in description or any(is_opaque(item) for item in description.values())
+    return isinstance(description, list) and any(is_opaque(item) for item in description)
+
+
+def class_path(cls: type) -> str:
+    """Where a class is found: "module:name"."""
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def find_class(path: str) -> type:
+    """The class of a path, if its module is imported and it is a dataclass or an equinox module."""
+    module, _, name = path.partition(":")
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if not (isinstance(found, type) and (dataclasses.is_dataclass(found) or issubclass(found, eqx.Module))):
+        raise FileFormatError(f"{path} is not known here: import the module {module!r} that defines it, then load")
+    return found
+
+
+def _describe_array(array: np.ndarray, arrays: dict[str, np.ndarray], name: str) -> dict:
+    if array.dtype.kind not in "biuf":
+        return {"opaque": repr(array)}
+    if array.size > LARGEST_INLINE or (array.dtype.kind == "f" and not np.isfinite(array).all()):
+        arrays[name] = array
+        return {"stored": name}
+    return {"array": array.tolist(), "dtype": array.dtype.name}
+
+
+def _stored(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+    if name not in arrays:
+        raise FileFormatError(f"the array {name!r} is missing: the file is damaged")
+    return np.asarray(arrays[name])
+
+
+def _filled(cls: type, fields: dict[str, Any], path: str) -> Any:
+    """An instance with exactly these fields; its constructor has done its work before it was described."""
+    expected = {field.name for field in dataclasses.fields(cls)}
+    if expected != set(fields):
+        raise FileFormatError(
+            f"{path} has fields {sorted(expected)}, the file gives {sorted(fields)}: it was written by another "
+            "version of softground; install that one to repeat the run"
+        )
+    value = object.__new__(cls)
+    for name, item in fields.items():
+        object.__setattr__(value, name, item)
+    return value

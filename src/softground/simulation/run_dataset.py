@@ -1,0 +1,205 @@
+"""A run as an xarray dataset: every variable with unit, meaning and frame, and the recipe to repeat it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from typing import Any
+
+import mujoco
+import numpy as np
+import xarray as xr
+
+from softground.media.base import COMPONENTS
+from softground.robots import Robot
+from softground.simulation.description import describe
+from softground.simulation.simulator import Record, Simulator, State
+from softground.simulation.simulator_recipe import simulator_recipe
+
+FORMAT, VERSION = "softground-run", 1
+
+WRENCH_AXES = ("fx", "fy", "fz", "tx", "ty", "tz")
+TWIST_AXES = ("vx", "vy", "vz", "wx", "wy", "wz")
+XYZ = ("x", "y", "z")
+
+#: name: (dimensions after time, unit, meaning, frame)
+VARIABLES: dict[str, tuple[tuple[str, ...], str, str, str]] = {
+    "configuration": (("q",), "see q_unit", "generalised position q (MuJoCo's qpos) at the start of the step", "joint"),
+    "velocity": (("v",), "see v_unit", "generalised velocity v (MuJoCo's qvel) at the start of the step", "joint"),
+    "torque": (("motor",), "see motor_unit", "motor effort during the step, after clipping", "joint"),
+    "wrench_world": (
+        ("foot", "wrench_axis"),
+        "N, N m",
+        "wrench (force, torque) of the ground on each foot during the step, about the foot's origin",
+        "world",
+    ),
+    "depth": (("foot",), "m", "depth of each foot, positive below the surface", "surface"),
+    "tilt": (("foot",), "rad", "tilt of each foot's axis in the surface's x-z plane, positive about +y", "surface"),
+    "twist": (
+        ("foot", "twist_axis"),
+        "m/s, rad/s",
+        "twist (linear, angular) of each foot at the end of the step, at the medium's reference point",
+        "surface",
+    ),
+    "base_position": (("xyz",), "m", "origin of the base body", "world"),
+    "base_pitch": ((), "rad", "pitch of the base body, positive about +y", "world"),
+    "center_of_mass": (("xyz",), "m", "centre of mass of the robot", "world"),
+    "iterations": ((), "1", "most Newton iterations of a step since the last sample", "none"),
+    "converged": ((), "1", "whether every step since the last sample converged", "none"),
+    "outside_data": (("foot",), "1", "whether the foot left the medium's data since the last sample", "none"),
+}
+
+
+def run_dataset(
+    simulator: Simulator,
+    start: State,
+    final: State,
+    history: Record,
+    control: Any,
+    *,
+    tally: dict[str, int],
+    options: dict[str, Any],
+    timing: dict[str, float],
+) -> xr.Dataset:
+    """Dataset of a run that went from `start` to `final` under `control`; `history` has a leading axis of samples."""
+    robot = simulator.robot
+    values = _values(robot, history)
+    dims = {name: ("time", *VARIABLES[name][0]) for name in VARIABLES}
+    arrays: dict[str, np.ndarray] = {}
+    recipe = {
+        "simulator": simulator_recipe(simulator, arrays),
+        "start": describe(start, arrays, "start"),
+        "final": describe(final, arrays, "final"),
+        "control": describe(control, arrays, "control"),
+    }
+    variables = {name: (dims[name], values[name], _attributes(name)) for name in VARIABLES}
+    aside = {name: _put_aside(name, array) for name, array in arrays.items()}
+    return xr.Dataset(
+        variables | aside,
+        coords=_coordinates(simulator, history),
+        attrs={
+            "format": FORMAT,
+            "format_version": VERSION,
+            "softground_version": importlib.metadata.version("softground"),
+            "title": f"{robot.name} on {type(simulator.ground.medium).__name__}",
+            "robot": robot.name,
+            "mass_kg": float(robot.total_mass),
+            "precision": str(np.asarray(history.q).dtype),
+            "dt_s": float(simulator.dt),
+            "steps": tally["steps"],
+            "steps_not_converged": tally["not_converged"],
+            "steps_outside_data": tally["outside_data"],
+            "mean_iterations": tally["iterations"] / max(tally["steps"], 1),
+            "every": options["every"],
+            "seed": "none" if options["seed"] is None else options["seed"],
+            "command": options["command"],
+            "ended": options["ended"],
+            **timing,
+            **{f"{key}_recipe": json.dumps(value) for key, value in recipe.items()},
+        },
+    )
+
+
+def troubles(dataset: xr.Dataset) -> list[str]:
+    """What a user must know of a run that did not go as asked, one line each."""
+    attrs, lines = dataset.attrs, []
+    last = float(dataset["time"][-1])
+    if attrs["ended"] == "interrupted":
+        lines.append(f"interrupted: the run ends at t = {last:.3f} s")
+    if attrs["ended"] == "non-finite":
+        fastest = np.abs(dataset["velocity"].values[-1])
+        worst = str(dataset["v"].values[int(np.argmax(fastest))])
+        lines.append(
+            f"stopped: the state became non-finite in the step after t = {last:.3f} s (fastest then: {worst} at "
+            f"{fastest.max():.3g}); try a smaller dt, check the gains and the torques"
+        )
+    if attrs["steps_not_converged"]:
+        lines.append(
+            f"{attrs['steps_not_converged']} of {attrs['steps']} steps did not converge: their forces are "
+            "approximate; a larger eps or a smaller dt helps"
+        )
+    if attrs["steps_outside_data"]:
+        lines.append(
+            f"{attrs['steps_outside_data']} of {attrs['steps']} steps had a foot deeper or more tilted than the "
+            "medium's data: forces there are extrapolated"
+        )
+    return lines
+
+
+def _values(robot: Robot, history: Record) -> dict[str, np.ndarray]:
+    names = ("torque", "wrench_world", "depth", "tilt", "twist", "iterations", "converged", "outside_data")
+    values = {name: np.asarray(getattr(history, name)) for name in names}
+    values |= {"configuration": np.asarray(history.q), "velocity": np.asarray(history.v)}
+    return values | _base_motion(robot, values["configuration"])
+
+
+def _base_motion(robot: Robot, configurations: np.ndarray) -> dict[str, np.ndarray]:
+    """Base pose and centre of mass, by MuJoCo: no compilation for a few thousand samples."""
+    model = robot.mujoco_model()
+    data = mujoco.MjData(model)
+    base = model.body(robot.body_names[0]).id
+    position, pitch, center = [], [], []
+    for q in configurations:
+        data.qpos[:] = q
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        rotation = data.xmat[base].reshape(3, 3)
+        position.append(data.xpos[base].copy())
+        pitch.append(np.arctan2(-rotation[2, 0], np.hypot(rotation[0, 0], rotation[1, 0])))
+        center.append(data.subtree_com[base].copy())
+    return {
+        "base_position": np.array(position),
+        "base_pitch": np.array(pitch),
+        "center_of_mass": np.array(center),
+    }
+
+
+def _attributes(name: str) -> dict[str, str]:
+    _, unit, meaning, frame = VARIABLES[name]
+    return {"units": unit, "long_name": meaning, "frame": frame}
+
+
+def _put_aside(name: str, array: np.ndarray):
+    """A large array of the recipe, on dimensions of its own."""
+    dims = tuple(f"{name}_{axis}" for axis in range(array.ndim))
+    return dims, array, {"units": "see recipe", "long_name": f"{name} of the recipe", "frame": "see recipe"}
+
+
+def _coordinates(simulator: Simulator, history: Record) -> dict[str, Any]:
+    robot = simulator.robot
+    q_names, q_units, v_units = coordinate_names(robot)
+    motors = list(robot.actuated)
+    named = lambda dim, values, what: (dim, np.array(values, dtype=str), {"long_name": what})  # noqa: E731
+    components = COMPONENTS[simulator.feet_medium.kind]
+    return {
+        "time": ("time", np.asarray(history.time), {"units": "s", "long_name": "time at the start of the step"}),
+        "q": named("q", q_names, "entries of the configuration"),
+        "q_unit": named("q", q_units, "unit of each entry of the configuration"),
+        "v": named("v", robot.dof_names, "degrees of freedom"),
+        "v_unit": named("v", v_units, "unit of each entry of the velocity"),
+        "motor": named("motor", [robot.dof_names[i] for i in motors], "joints that have a motor"),
+        "motor_unit": named("motor", ["N m" if v_units[i] == "rad/s" else "N" for i in motors], "unit of the effort"),
+        "motor_dof": ("motor", np.array(motors, dtype=int), {"long_name": "entry of v that each motor drives"}),
+        "foot": named("foot", [foot.name for foot in robot.feet], "feet"),
+        "wrench_axis": named("wrench_axis", WRENCH_AXES, "force and torque components"),
+        "twist_axis": named("twist_axis", [TWIST_AXES[i] for i in components], "twist components of the medium"),
+        "xyz": named("xyz", XYZ, "world axes"),
+    }
+
+
+def coordinate_names(robot: Robot) -> tuple[list[str], list[str], list[str]]:
+    """Names and units of the entries of q, and units of the entries of v."""
+    quaternion = [f"_q{c}" for c in "wxyz"]
+    per_type = {
+        0: (["_x", "_y", "_z", *quaternion], ["m"] * 3 + ["1"] * 4, ["m/s"] * 3 + ["rad/s"] * 3),
+        1: (quaternion, ["1"] * 4, ["rad/s"] * 3),
+        2: ([""], ["m"], ["m/s"]),
+        3: ([""], ["rad"], ["rad/s"]),
+    }
+    names, q_units, v_units = [], [], []
+    for joint, kind in zip(robot.joint_names, robot.tree.joint_type, strict=True):
+        suffixes, units, speeds = per_type[int(kind)]
+        names += [joint + suffix for suffix in suffixes]
+        q_units += units
+        v_units += speeds
+    return names, q_units, v_units

@@ -1,0 +1,124 @@
+"""Run files: a run on disk (netCDF), checked when loaded, and everything needed to repeat it.
+
+    dataset = run(simulator, state, control, seconds=3)
+    save_run("run.nc", dataset)
+    simulator, state = rebuild(load_run("run.nc"))      # the same simulator, where the run began
+    again = repeat(dataset)                              # the same numbers
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from softground.errors import FileFormatError, OptionError
+from softground.simulation.description import is_opaque, restore
+from softground.simulation.run_dataset import FORMAT, VARIABLES, VERSION
+from softground.simulation.running import run
+from softground.simulation.simulator import Simulator, State
+from softground.simulation.simulator_recipe import build_simulator
+
+HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+RECIPES = ("simulator", "start", "final", "control")
+
+
+def save_run(path: str | Path, dataset: xr.Dataset) -> Path:
+    """Write a run whole: under a temporary name beside `path`, then renamed. Folders are made as needed."""
+    path = Path(path)
+    if dataset.attrs.get("format") != FORMAT:
+        raise OptionError("save_run writes datasets made by softground.simulation.run, this one is not")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    packed = {name: {"zlib": True, "complevel": 4} for name in VARIABLES}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        dataset.to_netcdf(temporary, engine="h5netcdf", encoding=packed)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise OptionError(f"cannot write {path}: {error.strerror or error}; choose another place") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def load_run(path: str | Path) -> xr.Dataset:
+    """Read a run file, whole, into memory; FileFormatError says what is wrong with one that cannot be read."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileFormatError(f"no run file at {path}: make one with `softground simulate ... --out {path.name}`")
+    with path.open("rb") as file:
+        ours = file.read(len(HDF5_SIGNATURE)) == HDF5_SIGNATURE
+    if not ours:
+        raise FileFormatError(f"{path} is not a run file (not netCDF-4): run files are written by save_run")
+    try:
+        with xr.open_dataset(path, engine="h5netcdf") as opened:
+            dataset = opened.load()
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise FileFormatError(
+            f"{path} is truncated or damaged ({str(error).splitlines()[0]}): copy it again or repeat the run"
+        ) from error
+    _check(dataset, path)
+    return dataset
+
+
+def _check(dataset: xr.Dataset, path: Path) -> None:
+    attrs = dataset.attrs
+    if attrs.get("format") != FORMAT:
+        raise FileFormatError(f"{path} is netCDF but not a softground run: its attribute `format` must be {FORMAT!r}")
+    version, writer = int(attrs.get("format_version", 0)), attrs.get("softground_version", "unknown")
+    if version > VERSION:
+        raise FileFormatError(
+            f"{path} has format version {version}, this softground reads {VERSION}: "
+            f"upgrade softground (the file was written by {writer})"
+        )
+    if version < VERSION:
+        raise FileFormatError(
+            f"{path} has format version {version}, this softground reads {VERSION}: "
+            f"repeat the run, or read it with softground {writer}"
+        )
+    missing = [name for name in VARIABLES if name not in dataset]
+    missing += [f"{name}_recipe" for name in RECIPES if f"{name}_recipe" not in attrs]
+    if missing:
+        raise FileFormatError(f"{path} lacks {', '.join(missing)}: the file is damaged, repeat the run")
+
+
+def rebuild(dataset: xr.Dataset, at: Literal["start", "final"] = "start") -> tuple[Simulator, State]:
+    """The simulator of a run, and the state in which it began (or, to continue it, ended)."""
+    if dataset.attrs["precision"] == "float64" and not jax.config.jax_enable_x64:  # pyright: ignore
+        raise OptionError('the run is in float64: call jax.config.update("jax_enable_x64", True) first')
+    simulator = build_simulator(_recipe(dataset, "simulator"), _arrays(dataset))
+    state = restore(_recipe(dataset, at), _arrays(dataset))
+    return simulator, jax.tree.map(jnp.asarray, state)
+
+
+def control_of(dataset: xr.Dataset) -> Any:
+    """The control of a run: a `Control`, or a policy that is an `equinox.Module`. A plain function is not kept."""
+    recipe = _recipe(dataset, "control")
+    if is_opaque(recipe):
+        raise FileFormatError(
+            "the run was controlled by a plain function, which a file does not hold: rebuild() the simulator and "
+            "give run() that function again, or write policies as equinox modules"
+        )
+    return restore(recipe, _arrays(dataset))
+
+
+def repeat(dataset: xr.Dataset, *, progress: bool = False) -> xr.Dataset:
+    """Simulate the run again, as long as it lasted."""
+    simulator, state = rebuild(dataset)
+    attrs = dataset.attrs
+    seconds = int(attrs["steps"]) * float(attrs["dt_s"])
+    return run(simulator, state, control_of(dataset), seconds, every=int(attrs["every"]), progress=progress)
+
+
+def _recipe(dataset: xr.Dataset, name: str) -> Any:
+    return json.loads(dataset.attrs[f"{name}_recipe"])
+
+
+def _arrays(dataset: xr.Dataset) -> dict[str, np.ndarray]:
+    return {str(name): variable.values for name, variable in dataset.data_vars.items() if name not in VARIABLES}

@@ -1,0 +1,80 @@
+"""The media that every generic test runs on: a new medium is tested once it is listed here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from softground import media
+from softground.media.base import FootInGround, Medium
+from softground.robots.feet import Box, Cylinder, Shape, Sphere
+
+MEDIA: dict[str, Callable[[], Medium]] = {
+    "sand": getattr(media, "sand", None) or (lambda: __import__("softground.media.resistive").media.resistive.Resistive(0.5)),
+    "pebbles": getattr(media, "pebbles", None) or (lambda: __import__("softground.media.resistive").media.resistive.Resistive(1.5)),
+    "visco_elastic": media.ViscoElastic,
+    "firm": media.Firm,
+}
+#: kind of contact: shape of the foot, whether its robot is planar
+FEET: dict[str, tuple[Shape, bool]] = {
+    "planar": (Cylinder(0.05, 0.15), True),
+    "spatial": (Box(0.2, 0.1, 0.05), False),
+    "point": (Sphere(0.03), False),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A medium under one foot."""
+
+    medium_name: str
+    foot_name: str
+
+    @property
+    def shape(self) -> Shape:
+        return FEET[self.foot_name][0]
+
+    @property
+    def medium(self) -> Medium:
+        return medium_for(self.medium_name, self.foot_name)
+
+    def __str__(self) -> str:
+        return f"{self.medium_name}-{self.foot_name}"
+
+
+CASES = tuple(Case(medium, foot) for medium in MEDIA for foot in FEET)
+
+
+@cache
+def medium_for(medium_name: str, foot_name: str) -> Medium:
+    return MEDIA[medium_name]().for_foot(*FEET[foot_name])
+
+
+def random_foot(random: np.random.Generator, planar: bool, deepest: float = 0.06) -> FootInGround:
+    """A foot 0 to `deepest` m in the ground, tilted up to 0.5 rad, on a surface of any orientation."""
+    tilt = random.uniform(-0.5, 0.5)
+    if planar:
+        rotation = Rotation.from_euler("y", tilt)
+        surface = Rotation.from_euler("y", random.uniform(-0.4, 0.4))
+    else:
+        rotation = Rotation.from_euler("zyx", [random.uniform(-3, 3), tilt, random.uniform(-0.5, 0.5)])
+        surface = Rotation.from_euler("yx", random.uniform(-0.4, 0.4, 2))
+    position = random.normal(size=3) * [1.0, 0.0 if planar else 1.0, 1.0]
+    return FootInGround(
+        depth=np.float64(random.uniform(0, deepest)),
+        position=position,
+        rotation=rotation.as_matrix(),
+        surface=surface.as_matrix(),
+    )
+
+
+def random_memory(random: np.random.Generator, medium: Medium, foot: FootInGround, stretch: float = 5e-3):
+    """What the ground may remember of the foot: anchors within `stretch` m of the points of its sole."""
+    if not isinstance(medium, media.ViscoElastic):
+        return medium.initial_memory()
+    away = stretch * random.normal(size=(4, 3)) * [1.0, 0.0 if medium.kind == "planar" else 1.0, 1.0]
+    if medium.sole.is_ball:
+        return away @ foot.surface.T
+    return foot.position + (medium.sole.points @ foot.rotation.T + away) @ foot.surface.T

@@ -1,0 +1,108 @@
+"""What the potential of every medium promises: convex, and the closed forms are its derivatives."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from softground.media.base import COMPONENTS, Law, Medium
+from softground.media.wrench_space import SupportFunction
+
+from .media_cases import CASES, FEET, random_foot, random_memory
+
+DT = 1e-3
+SAMPLES = 40
+
+
+@eqx.filter_jit
+def evaluate(medium: Medium, feet, memories, lines, along):
+    """Per foot: law, potential along a line of twists (n points), closed forms and autodiff at its first point."""
+
+    def one(foot, memory, line, s):
+        law = medium.law(foot, memory, jnp.asarray(DT))
+        values = jax.vmap(lambda s: law.potential(line[0] + s * line[1]))(s)
+        twist = line[0]
+        by_grad = -jax.grad(law.potential)(twist)
+        by_jacobian = -jax.jacfwd(law.wrench)(twist)
+        slopes = jax.vmap(lambda s: -law.wrench(line[0] + s * line[1]) @ line[1])(s)
+        return law, values, slopes, law.wrench(twist), law.response(twist), by_grad, by_jacobian
+
+    return jax.vmap(one)(feet, memories, lines, along)
+
+
+def stacked(trees):
+    return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *trees)
+
+
+@pytest.fixture(params=CASES, ids=str, scope="module")
+def sampled(request):
+    """The medium's answers for feet in random poses along random lines of twists."""
+    case, random = request.param, np.random.default_rng(0)
+    planar = FEET[case.foot_name][1]
+    feet = [random_foot(random, planar) for _ in range(SAMPLES)]
+    memories = [random_memory(random, case.medium, foot) for foot in feet]
+    size = len(COMPONENTS[case.medium.kind])
+    speeds = 10 ** random.uniform(-5, 0, (SAMPLES, 1, 1))  # m/s, from creep to a fall
+    lines = speeds * random.normal(size=(SAMPLES, 2, size))
+    along = np.sort(random.uniform(-3, 3, (SAMPLES, 21)), axis=1)
+    found = evaluate(case.medium, stacked(feet), stacked(memories), lines, along)
+    return lines, along, found
+
+
+def test_wrench_is_the_negative_gradient(sampled):
+    _, _, (_, _, _, wrench, (with_hessian, _), by_grad, _) = sampled
+    scale = np.abs(by_grad).max() + 1e-12
+    np.testing.assert_allclose(wrench, by_grad, rtol=0, atol=1e-12 * scale)
+    np.testing.assert_allclose(with_hessian, by_grad, rtol=0, atol=1e-12 * scale)
+
+
+def test_hessian_is_the_second_derivative(sampled):
+    _, _, (_, _, _, _, (_, hessian), _, by_jacobian) = sampled
+    # Covariances of a softmax lose the digits that the spread of the vertices' scores takes: 1e-9 of the largest.
+    np.testing.assert_allclose(hessian, by_jacobian, rtol=1e-9, atol=1e-9 * np.abs(by_jacobian).max())
+    lowest = np.linalg.eigvalsh(hessian).min()
+    assert lowest >= -1e-9 * np.abs(hessian).max()
+    assert np.abs(hessian).max() > 0
+
+
+def test_potential_is_convex_along_lines(sampled):
+    """Slopes along a line never fall, and every chord lies above: the slopes bound the growth between two points."""
+    _, along, (_, values, slopes, *_) = sampled
+    scale = np.abs(slopes).max(1, keepdims=True)
+    assert (np.diff(slopes, axis=1) >= -1e-10 * scale).all()
+    growth, step = np.diff(values, axis=1), np.diff(along, axis=1)
+    rounding = 1e-12 * (np.abs(values).max(1, keepdims=True) + scale)
+    assert (growth >= slopes[:, :-1] * step - rounding).all()
+    assert (growth <= slopes[:, 1:] * step + rounding).all()
+
+
+def test_potential_is_not_negative(sampled):
+    """Never pulls: the ground does no work on a foot that stays or leaves, up to its springs."""
+    assert (np.asarray(sampled[2][1]) >= 0).all()
+
+
+def test_support_function_is_bounded_by_the_temperature(sampled):
+    lines, along, (law, values, *_) = sampled
+    if not isinstance(law, SupportFunction):
+        pytest.skip("not a support function")
+    twists = lines[:, None, 0] + along[..., None] * lines[:, None, 1]
+    exact = np.einsum("fkn,fsn->fsk", -law.vertices, twists).max(-1)
+    excess = np.asarray(values) - exact
+    rounding = 1e-12 * np.abs(exact).max()
+    assert (excess >= -rounding).all()
+    assert (excess <= float(law.eps[0]) * np.log(law.vertices.shape[1]) + rounding).all()
+
+
+def test_law_without_closed_forms_follows_from_its_potential():
+    """The base class: a potential alone makes a law."""
+
+    class Drag(Law):
+        def potential(self, twist):
+            return (twist**2).sum() ** 1.5
+
+    twist = jnp.array([1.0, -2.0, 0.5])
+    wrench, hessian = Drag().response(twist)
+    size = np.linalg.norm(twist)
+    np.testing.assert_allclose(wrench, -3 * size * twist, rtol=1e-14)
+    np.testing.assert_allclose(hessian, 3 * size * np.eye(3) + 3 * np.outer(twist, twist) / size, rtol=1e-14)

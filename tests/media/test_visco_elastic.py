@@ -1,0 +1,266 @@
+"""The visco-elastic ground against romualdi2021 (their Lemma 1), quadrature, and the rules of friction."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import dblquad
+from scipy.spatial.transform import Rotation
+
+from softground.errors import MediumError
+from softground.media import Firm, ViscoElastic
+from softground.media.base import FootInGround
+from softground.media.visco_elastic import ConeLaw, project_on_cone
+from softground.robots.feet import Box, Cylinder, Sphere
+
+from .media_cases import random_foot, random_memory
+
+LENGTH, WIDTH = 0.2, 0.1
+SOLE = Box(LENGTH, WIDTH, 0.05)
+STICKY = 1e6  # friction so high that no point slips
+K, B = 8e5, 1e4
+
+
+def skew(a):
+    return np.cross(np.eye(3), -np.asarray(a))
+
+
+def pressed_foot(random) -> tuple[FootInGround, np.ndarray, np.ndarray]:
+    """A foot with its whole sole under level ground, and where it touched down: flat, at the surface."""
+    rotation = Rotation.from_euler("zyx", random.uniform(-1, 1, 3) * [3.0, 0.15, 0.15]).as_matrix()
+    turn = Rotation.from_euler("z", 0.1 * random.normal()).as_matrix()
+    flat = turn @ Rotation.from_euler("z", np.arctan2(rotation[1, 0], rotation[0, 0])).as_matrix()
+    position = np.array([*random.normal(size=2), -0.05])
+    touched = position + [*0.01 * random.normal(size=2), 0.05]
+    return FootInGround(np.float64(0.05), position, rotation, np.eye(3)), touched, flat
+
+
+def lemma(foot, touched, flat, twist) -> np.ndarray:
+    """Eqs (9) and (10) as printed."""
+    rotation, area = foot.rotation, LENGTH * WIDTH
+    e1, e2 = rotation[:, 0], rotation[:, 1]
+    projected = abs(rotation[2, 2])
+    force = area * projected * (K * (touched - foot.position) - B * twist[:3])
+    along = skew(e1) @ (B * skew(e1) @ twist[3:] + K * flat[:, 0])
+    across = skew(e2) @ (B * skew(e2) @ twist[3:] + K * flat[:, 1])
+    return np.concatenate([force, area / 12 * projected * (LENGTH**2 * along + WIDTH**2 * across)])
+
+
+def density(foot, touched, flat, twist, s, t) -> np.ndarray:
+    """Wrench per area of the sole at (s, t): rho of eq. (8) and its moment, on the projected area."""
+    arm = foot.rotation @ [s, t, 0.0]
+    velocity = twist[:3] + np.cross(twist[3:], arm)
+    rho = K * (touched + flat @ [s, t, 0.0] - foot.position - arm) - B * velocity
+    return abs(foot.rotation[2, 2]) * np.concatenate([rho, np.cross(arm, rho)])
+
+
+def ours(shape, foot, touched, flat, twist) -> np.ndarray:
+    """The limit dt -> 0 of the step's wrench."""
+    medium = ViscoElastic(K, B, STICKY).for_foot(shape, planar=False)
+    memory = touched + medium.sole.points @ flat.T
+    return np.asarray(medium.law(foot, memory, jnp.zeros(())).wrench(jnp.asarray(twist)))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_wrench_is_that_of_lemma_1(seed):
+    random = np.random.default_rng(seed)
+    pressed = pressed_foot(random)
+    twist = 0.05 * random.normal(size=6)
+    printed = lemma(*pressed, twist)
+    np.testing.assert_allclose(
+        ours(SOLE, *pressed, twist), printed, rtol=1e-10, atol=1e-10 * np.abs(printed).max()
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_wrench_is_the_integral_over_a_rectangle(seed):
+    random = np.random.default_rng(seed)
+    pressed = pressed_foot(random)
+    twist = 0.05 * random.normal(size=6)
+    integral = [
+        dblquad(lambda t, s, i=i: density(*pressed, twist, s, t)[i], -LENGTH / 2, LENGTH / 2, -WIDTH / 2, WIDTH / 2)[0]
+        for i in range(6)
+    ]
+    size = np.abs(integral).max()
+    np.testing.assert_allclose(ours(SOLE, *pressed, twist), integral, rtol=1e-10, atol=1e-10 * size)
+    np.testing.assert_allclose(lemma(*pressed, twist), integral, rtol=1e-10, atol=1e-10 * size)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_wrench_is_the_integral_over_a_disc(seed):
+    """In polar coordinates: Gauss points in the radius (exact to degree 9), even ones round the circle."""
+    random, radius = np.random.default_rng(seed), 0.05
+    pressed = pressed_foot(random)
+    twist = 0.05 * random.normal(size=6)
+    nodes, weights = np.polynomial.legendre.leggauss(5)
+    r, weight = radius * (nodes + 1) / 2, radius * weights / 2
+    angles = 2 * np.pi * np.arange(8) / 8
+    integral = sum(
+        w * rho * 2 * np.pi / 8 * density(*pressed, twist, rho * np.cos(angle), rho * np.sin(angle))
+        for rho, w in zip(r, weight, strict=True)
+        for angle in angles
+    )
+    found = ours(Cylinder(radius, 0.15), *pressed, twist)
+    np.testing.assert_allclose(found, integral, rtol=1e-10, atol=1e-10 * np.abs(integral).max())
+
+
+# -- friction -------------------------------------------------------------------------------------------------
+
+
+forces = st.tuples(*[st.floats(-1e3, 1e3)] * 3).map(np.array)
+
+
+@settings(max_examples=200, deadline=None)
+@given(forces, st.floats(0, 3))
+def test_projection_is_the_nearest_force_in_the_cone(force, friction):
+    """Moreau: p is the projection of f on a cone K if p in K, f - p in the polar cone, and they are orthogonal."""
+    found = np.asarray(PROJECT(force, friction))
+    rest, size = force - found, 1e-9 * (1 + np.linalg.norm(force))
+    assert found[2] >= 0
+    assert np.linalg.norm(found[:2]) <= friction * found[2] + size
+    assert friction * np.linalg.norm(rest[:2]) <= -rest[2] + (1 + friction) * size  # polar cone
+    assert abs(found @ rest) <= size * (1 + np.linalg.norm(force))
+
+
+PROJECT = jax.jit(project_on_cone)
+
+
+@pytest.mark.parametrize("shape", [SOLE, Cylinder(0.05, 0.15), Sphere(0.03)], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize("medium", [ViscoElastic(), Firm()], ids=lambda m: m.name)
+def test_points_never_pull_and_stay_in_the_cone(medium, shape):
+    medium, random = medium.for_foot(shape, planar=False), np.random.default_rng(3)
+    size = 3 if isinstance(shape, Sphere) else 6
+
+    @jax.jit
+    @jax.vmap
+    def point_forces(foot, memory, twist):
+        return medium.law(foot, memory, jnp.asarray(1e-3)).point_forces(twist)
+
+    feet = [random_foot(random, planar=False, deepest=0.02) for _ in range(300)]
+    memories = [random_memory(random, medium, foot, 0.02) for foot in feet]
+    twists = random.normal(size=(300, size)) * 10 ** random.uniform(-3, 1, (300, 1))
+    stack = lambda trees: jax.tree.map(lambda *x: jnp.stack([jnp.asarray(a) for a in x]), *trees)  # noqa: E731
+    found = np.asarray(point_forces(stack(feet), stack(memories), twists)).reshape(-1, 3)
+    tangential, normal = np.linalg.norm(found[:, :2], axis=1), found[:, 2]
+    assert (normal >= 0).all()
+    assert (tangential <= float(medium.friction) * normal * (1 + 1e-12) + 1e-9).all()
+    slips = (normal > 0) & (tangential > 0.999 * float(medium.friction) * normal)
+    assert slips.any()  # the sample sees slip, stick and lift-off
+    assert (normal == 0).any()
+    assert ((normal > 0) & ~slips).any()
+
+
+# -- anchors --------------------------------------------------------------------------------------------------
+
+DT = 1e-3
+
+
+class Drag:
+    """A flat foot led along a path, with the ground's memory of it."""
+
+    def __init__(self, medium: ViscoElastic, shape, depth, position=(0.3, 0.0)):
+        self.medium = medium.for_foot(shape, planar=False)
+        self.position = np.array([*position, -depth])
+        self.memory = np.asarray(self.medium.initial_memory())
+
+    def move(self, velocity) -> ConeLaw:
+        foot = FootInGround(np.float64(-self.position[2]), self.position, np.eye(3), np.eye(3))
+        law = self.medium.law(foot, self.memory, jnp.asarray(DT))
+        twist = jnp.zeros(3 if self.medium.kind == "point" else 6).at[:3].set(jnp.asarray(velocity))
+        self.memory = np.asarray(self.medium.remember(foot, self.memory, law, twist, jnp.asarray(DT)))
+        self.position = self.position + DT * np.asarray(velocity)
+        self.forces = np.asarray(law.point_forces(twist))
+        return law
+
+
+def test_anchor_is_set_where_the_point_meets_the_surface():
+    """A foot that comes down obliquely: until it touches its anchors go with it, from then on they stay.
+
+    A step is the resolution: the spring of the step that touches starts where this step did."""
+    foot = Drag(ViscoElastic(K, B, STICKY), SOLE, depth=-0.0205)
+    for _ in range(20):
+        foot.move([0.5, 0.2, -1.0])
+        np.testing.assert_allclose(foot.memory, foot.position + foot.medium.sole.points, atol=1e-15)
+        np.testing.assert_array_equal(foot.forces, 0.0)
+    where = foot.memory[:, :2].copy()  # 0.5 mm above the surface
+    for _ in range(10):
+        foot.move([0.5, 0.2, -1.0])
+        assert (foot.forces[:, 2] > 0).all()
+    np.testing.assert_allclose(foot.memory[:, :2], where, atol=1e-14)
+
+
+def test_anchor_is_constant_in_stick_and_dragged_by_slip():
+    friction = 0.5
+    medium = ViscoElastic(K, B, friction)
+    foot = Drag(medium, SOLE, depth=-1e-6)
+    foot.move([0.0, 0.0, -1.0])
+    foot.position[2] = -0.01
+    before = foot.memory[:, :2].copy()
+    for _ in range(4):  # 4 mm: the spring pulls with 0.4 of the normal force, the damper with 0.1 / 0.01 k of it
+        foot.move([0.5, 0.0, 0.0])
+    np.testing.assert_allclose(foot.memory[:, :2], before, atol=1e-14)
+    assert (np.abs(foot.forces[:, 0]) < friction * foot.forces[:, 2]).all()
+    for _ in range(200):
+        foot.move([0.5, 0.0, 0.0])
+    np.testing.assert_allclose(-foot.forces[:, 0], friction * foot.forces[:, 2], rtol=1e-12)
+    lag = foot.position[0] + foot.medium.sole.points[:, 0] - foot.memory[:, 0]
+    assert (foot.memory[:, 0] > before[:, 0] + 0.05).all()
+    np.testing.assert_allclose(lag, lag[0])
+    # Steady slip: the spring k lag and the damper b v hold exactly what friction can.
+    area = LENGTH * WIDTH / 4
+    np.testing.assert_allclose(area * (K * lag + B * 0.5), -foot.forces[:, 0], rtol=1e-10)
+
+
+def test_ball_rolls_without_resistance():
+    """The twist of a ball is that of its point of contact: rolling, it is zero, and so is friction, for ever."""
+    foot = Drag(ViscoElastic(K, B, 0.6), Sphere(0.03), depth=0.002)
+    for _ in range(50):
+        foot.move([0.0, 0.0, 0.0])
+        np.testing.assert_array_equal(foot.forces[:, :2], 0.0)
+        foot.position[0] += 0.01  # the centre moves on
+    assert (foot.forces[:, 2] > 0).all()
+    foot.move([0.1, 0.0, 0.0])  # and slip is resisted
+    assert (foot.forces[:, 0] < 0).all()
+
+
+def test_stored_energy_is_the_work_done_slowly():
+    """Pressing and shearing slowly in stick: the work against the ground is what `stored_energy` says."""
+    foot = Drag(ViscoElastic(K, 1e-3, STICKY), SOLE, depth=0.0)
+    work, steps = 0.0, 400
+    for i in range(2 * steps):
+        velocity = np.array([0.0, 0.0, -0.01 / steps] if i < steps else [0.005 / steps, 0.0, 0.0]) / DT
+        foot.move(velocity)
+        work -= DT * (foot.forces @ velocity).sum()
+    end = FootInGround(np.float64(-foot.position[2]), foot.position, np.eye(3), np.eye(3))
+    stored = float(foot.medium.stored_energy(end, foot.memory))
+    exact = K * LENGTH * WIDTH * (0.01**2 + 0.005**2) / 2
+    np.testing.assert_allclose(stored, exact, rtol=1e-10)
+    np.testing.assert_allclose(work, exact, rtol=1.5 / steps)  # forces at the end of steps: 1/steps high
+
+
+# -- bad input ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"stiffness": -1.0}, "stiffness of the ground must be positive and finite, got -1"),
+        ({"stiffness": np.nan}, "stiffness"),
+        ({"damping": 0.0}, "damping of the ground must be positive"),
+        ({"friction": -0.1}, "friction of the ground must be >= 0"),
+        ({"friction": np.inf}, "friction"),
+    ],
+)
+@pytest.mark.parametrize("kind", [ViscoElastic, Firm])
+def test_bad_parameters_are_refused(kind, options, text):
+    with pytest.raises(MediumError, match=text):
+        kind(**options)
+
+
+def test_ground_that_does_not_know_the_foot_says_so():
+    with pytest.raises(MediumError, match="for_foot"):
+        ViscoElastic().initial_memory()
+    with pytest.raises(MediumError, match="Box, Cylinder or Sphere"):
+        ViscoElastic().for_foot("square", planar=False)
