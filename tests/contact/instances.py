@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.interpolate import RBFInterpolator
 
-from softground import media
 from softground.contact import StepProblem
 from softground.contact.feet import contact_jacobian, feet_in_ground
+from softground.media import named
 from softground.media.base import FootInGround
 from softground.media.wrench_space import DepthTilt, SupportFunction, WrenchSpace
 from softground.robots import Robot
@@ -96,7 +96,7 @@ def measured_vertices(depth: np.ndarray, tilt: np.ndarray) -> np.ndarray:
 
 def shipped_vertices(depth: np.ndarray, tilt: np.ndarray) -> np.ndarray:
     """Those of the shipped sand, moved from the sole to the reference point."""
-    space = media.sand().for_foot(robosimian().feet[0].shape, planar=True)
+    space = named.sand().for_foot(robosimian().feet[0].shape, planar=True)
     zero, one = np.zeros_like(tilt), np.ones_like(tilt)
     turn = np.array([[np.cos(tilt), zero, np.sin(tilt)], [zero, one, zero], [-np.sin(tilt), zero, np.cos(tilt)]])
     turn = np.moveaxis(turn, -1, 0)

@@ -8,12 +8,13 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from softground import media
+from softground.media import named
 from softground.media.base import FootInGround, Medium
 from softground.robots.feet import Box, Cylinder, Shape, Sphere
 
 MEDIA: dict[str, Callable[[], Medium]] = {
-    "sand": getattr(media, "sand", None) or (lambda: __import__("softground.media.resistive").media.resistive.Resistive(0.5)),
-    "pebbles": getattr(media, "pebbles", None) or (lambda: __import__("softground.media.resistive").media.resistive.Resistive(1.5)),
+    "sand": named.sand,
+    "pebbles": named.pebbles,
     "visco_elastic": media.ViscoElastic,
     "firm": media.Firm,
 }

@@ -1,5 +1,6 @@
 """The visco-elastic ground against romualdi2021 (their Lemma 1), quadrature, and the rules of friction."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from softground.errors import MediumError
 from softground.media import Firm, ViscoElastic
 from softground.media.base import FootInGround
-from softground.media.visco_elastic import ConeLaw, project_on_cone
+from softground.media.visco_elastic import project_on_cone
 from softground.robots.feet import Box, Cylinder, Sphere
 
 from .media_cases import random_foot, random_memory
@@ -24,7 +25,7 @@ K, B = 8e5, 1e4
 
 
 def skew(a):
-    return np.cross(np.eye(3), -np.asarray(a))
+    return np.cross(np.eye(3), a)
 
 
 def pressed_foot(random) -> tuple[FootInGround, np.ndarray, np.ndarray]:
@@ -113,7 +114,7 @@ forces = st.tuples(*[st.floats(-1e3, 1e3)] * 3).map(np.array)
 
 
 @settings(max_examples=200, deadline=None)
-@given(forces, st.floats(0, 3))
+@given(forces, st.floats(0.01, 3))
 def test_projection_is_the_nearest_force_in_the_cone(force, friction):
     """Moreau: p is the projection of f on a cone K if p in K, f - p in the polar cone, and they are orthogonal."""
     found = np.asarray(PROJECT(force, friction))
@@ -125,6 +126,11 @@ def test_projection_is_the_nearest_force_in_the_cone(force, friction):
 
 
 PROJECT = jax.jit(project_on_cone)
+
+
+@pytest.mark.xfail(reason="project_with_rate: without friction 0 <= 0 * normal 'sticks' although normal < 0: it pulls")
+def test_ground_without_friction_does_not_pull():
+    np.testing.assert_array_equal(PROJECT(np.array([0.0, 0.0, -1.0]), 0.0), 0.0)
 
 
 @pytest.mark.parametrize("shape", [SOLE, Cylinder(0.05, 0.15), Sphere(0.03)], ids=lambda s: type(s).__name__)
@@ -165,52 +171,70 @@ class Drag:
         self.position = np.array([*position, -depth])
         self.memory = np.asarray(self.medium.initial_memory())
 
-    def move(self, velocity) -> ConeLaw:
-        foot = FootInGround(np.float64(-self.position[2]), self.position, np.eye(3), np.eye(3))
-        law = self.medium.law(foot, self.memory, jnp.asarray(DT))
-        twist = jnp.zeros(3 if self.medium.kind == "point" else 6).at[:3].set(jnp.asarray(velocity))
-        self.memory = np.asarray(self.medium.remember(foot, self.memory, law, twist, jnp.asarray(DT)))
-        self.position = self.position + DT * np.asarray(velocity)
-        self.forces = np.asarray(law.point_forces(twist))
-        return law
+    def move(self, velocity, steps: int = 1):
+        """Go on with a velocity; `forces` are then those on the points in the last step."""
+        for _ in range(steps):
+            self.forces, memory = drag(self.medium, self.position, self.memory, np.asarray(velocity))
+            self.memory = np.asarray(memory)
+            self.position = self.position + DT * np.asarray(velocity)
+
+
+@eqx.filter_jit
+def drag(medium, position, memory, velocity):
+    foot = FootInGround(-position[2], position, jnp.eye(3), jnp.eye(3))
+    law = medium.law(foot, memory, jnp.asarray(DT))
+    twist = jnp.zeros(3 if medium.kind == "point" else 6).at[:3].set(velocity)
+    return law.point_forces(twist), medium.remember(foot, memory, law, twist, jnp.asarray(DT))
 
 
 def test_anchor_is_set_where_the_point_meets_the_surface():
-    """A foot that comes down obliquely: until it touches its anchors go with it, from then on they stay.
-
-    A step is the resolution: the spring of the step that touches starts where this step did."""
-    foot = Drag(ViscoElastic(K, B, STICKY), SOLE, depth=-0.0205)
+    """A foot that comes down obliquely: until it touches its anchors go with it, from then on they stay."""
+    foot = Drag(ViscoElastic(K, B, 0.6), SOLE, depth=-0.0205)
     for _ in range(20):
-        foot.move([0.5, 0.2, -1.0])
+        foot.move([0.2, 0.1, -1.0])
         np.testing.assert_allclose(foot.memory, foot.position + foot.medium.sole.points, atol=1e-15)
         np.testing.assert_array_equal(foot.forces, 0.0)
-    where = foot.memory[:, :2].copy()  # 0.5 mm above the surface
+    touched = foot.position[:2] + foot.medium.sole.points[:, :2]  # 0.5 mm above the surface
+    foot.move([0.2, 0.1, -1.0])
+    where = foot.memory[:, :2].copy()
+    assert np.abs(where - touched).max() <= 0.2 * DT * 1.001  # somewhere on the way of the step that touches
     for _ in range(10):
-        foot.move([0.5, 0.2, -1.0])
+        foot.move([0.2, 0.1, -1.0])
         assert (foot.forces[:, 2] > 0).all()
+        assert (foot.forces[:, 0] < 0).all()
     np.testing.assert_allclose(foot.memory[:, :2], where, atol=1e-14)
 
 
+@pytest.mark.xfail(reason="associated projection: a point above the surface is pushed when friction*dt*slip > gap")
+def test_foot_above_the_surface_feels_nothing():
+    """A swing foot passing 0.5 mm above the ground at 2 m/s, and staying there."""
+    foot = Drag(ViscoElastic(K, B, 0.6), SOLE, depth=-5e-4)
+    foot.move([2.0, 0.0, 0.0], steps=3)
+    np.testing.assert_array_equal(foot.forces, 0.0)
+
+
 def test_anchor_is_constant_in_stick_and_dragged_by_slip():
-    friction = 0.5
-    medium = ViscoElastic(K, B, friction)
-    foot = Drag(medium, SOLE, depth=-1e-6)
+    """10 mm deep, at 0.05 m/s: friction holds 0.5 x 8000 N/m2, of which the damper takes 500: slip after 4.4 mm."""
+    friction, speed = 0.5, 0.05
+    foot = Drag(ViscoElastic(K, B, friction), SOLE, depth=-1e-6)
     foot.move([0.0, 0.0, -1.0])
     foot.position[2] = -0.01
     before = foot.memory[:, :2].copy()
-    for _ in range(4):  # 4 mm: the spring pulls with 0.4 of the normal force, the damper with 0.1 / 0.01 k of it
-        foot.move([0.5, 0.0, 0.0])
-    np.testing.assert_allclose(foot.memory[:, :2], before, atol=1e-14)
+    foot.move([speed, 0.0, 0.0], steps=80)
+    np.testing.assert_allclose(foot.memory[:, :2], before, atol=1e-13)
     assert (np.abs(foot.forces[:, 0]) < friction * foot.forces[:, 2]).all()
-    for _ in range(200):
-        foot.move([0.5, 0.0, 0.0])
+    foot.move([speed, 0.0, 0.0], steps=200)
     np.testing.assert_allclose(-foot.forces[:, 0], friction * foot.forces[:, 2], rtol=1e-12)
     lag = foot.position[0] + foot.medium.sole.points[:, 0] - foot.memory[:, 0]
-    assert (foot.memory[:, 0] > before[:, 0] + 0.05).all()
-    np.testing.assert_allclose(lag, lag[0])
-    # Steady slip: the spring k lag and the damper b v hold exactly what friction can.
+    # Steady slip: spring and damper hold exactly what friction can ...
     area = LENGTH * WIDTH / 4
-    np.testing.assert_allclose(area * (K * lag + B * 0.5), -foot.forces[:, 0], rtol=1e-10)
+    np.testing.assert_allclose(area * (K * lag + B * speed), -foot.forces[:, 0], rtol=1e-10)
+    # ... which is 4.4 mm of spring, but for the normal force that the associated projection adds. In steady slip
+    # the step asks for y_t = P_t + dt k v and y_n; the projection has (1 + mu^2) P_n = mu y_t + y_n and P_t = mu P_n,
+    # so P_n = y_n + mu dt k v: as if the foot were mu dt v deeper.
+    extra = friction * speed * DT
+    np.testing.assert_allclose(lag, (friction * (K * 0.01 + K * extra) - B * speed) / K, rtol=1e-9)
+    np.testing.assert_allclose(foot.memory[:, 0] - before[:, 0], 280 * DT * speed - lag, atol=1e-12)
 
 
 def test_ball_rolls_without_resistance():

@@ -44,7 +44,7 @@ def test_momentum_rate_is_the_rate_of_momentum(case):
 
 def test_forward_dynamics_inverts_inverse_dynamics(case):
     q, v, a = case.random_state(5)
-    # Round-off grows with the condition number of M, up to 1e5 in these robots.
+    # Round-off grows with the condition number of M.
     assert_close(case.evaluate(q, v, a)["forward_dynamics"], a, 1e-9)
 
 

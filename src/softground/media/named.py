@@ -37,8 +37,10 @@ def pebbles(strength: float = 1.0, *, eps: float = DEFAULT_EPS, law: str = "auto
 
 @cache
 def scale_meeting(force: float, depth: float) -> float:
-    """Scale of the resistive medium in which `REFERENCE_FOOT`, upright and pushed straight down to `depth` (m),
-    meets a vertical `force` (N). The same for both stress laws: only the sole leads."""
+    """Scale of the resistive medium in which `REFERENCE_FOOT`, upright and pushed down, meets a force.
+
+    force: vertical, N, at `depth`, m. The same for both stress laws, because only the sole leads.
+    """
     down = np.array([[0.0, 0.0, -1.0, 0.0, 0.0, 0.0]])
     generic = wrenches(surface_of(REFERENCE_FOOT), "plane", np.eye(3)[None], np.array([depth]), down)
     return force / float(generic[0, 0, 0, 2])

@@ -1,8 +1,9 @@
 """Resistive force theory as a medium: any foot, from its shape and one number for the ground.
 
-Resistive force theory (RFT) gives the wrench on a foot that moves through grains; it does not depend on how fast.
-Moved in many directions, the foot shows the extreme wrenches of the ground, and these are the vertices of a
-`WrenchSpace`, as if they had been measured (zhu2019). Between them the ground answers by maximum dissipation.
+Resistive force theory (RFT) gives the wrench on a foot that moves through grains; it does not depend on how
+fast. Moved in many directions, the foot shows the extreme wrenches of the ground, and these are the
+vertices of a `WrenchSpace`, as if they had been measured (zhu2019). Between them the ground answers by
+maximum dissipation.
 
     ground = Resistive(0.5).for_foot(Cylinder(radius=0.05, length=0.15), planar=True)
 
@@ -39,12 +40,13 @@ from softground.media.wrench_space import DEFAULT_EPS, DepthTilt, WrenchSpace, s
 from softground.robots.feet import Box, Shape, Sphere
 
 LAW_CHOICES = ("auto", *LAWS)
-#: Depths to which wrenches are fitted, m: closer near the surface, where the wrench is small but matters. Below the
-#: deepest the features go on growing.
+#: Depths to which wrenches are fitted, m: closer near the surface, where the wrench is small but matters.
+#: Below the deepest the features go on growing.
 DEPTHS = np.array([0.005, 0.0075, 0.01, 0.0125, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1])
 #: The same for spheres, in radii.
 BALL_DEPTHS = np.array([0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
-#: Greatest tilts to which wrenches are fitted, rad: in the plane the clamp of zhu2019, in space what a foot meets.
+#: Greatest tilts to which wrenches are fitted, rad: in the plane the clamp of zhu2019, in space what feet
+#: meet.
 PLANAR_TILT, SPATIAL_TILT = np.pi / 2, np.pi / 3
 
 
@@ -57,7 +59,9 @@ class Resistive(Medium):
 
     name: ClassVar[str] = "resistive"
 
-    scale: Float[Array, ""]  # N/cm3, stress per depth on a horizontal plate pushed down (zeta of Li et al. 2013)
+    scale: Float[
+        Array, ""
+    ]  # N/cm3, stress per depth on a horizontal plate pushed down (zeta of Li et al. 2013)
     eps: Float[Array, ""]  # W, temperature of the wrench space
     strength: Float[Array, ""]  # a further factor on all wrenches
     stress_law: str = eqx.field(static=True)
@@ -83,7 +87,7 @@ class Resistive(Medium):
         raise MediumError(_UNBOUND)
 
     def for_foot(self, shape: Shape, planar: bool) -> WrenchSpace:
-        """The wrench space of a foot of this shape: kind "planar", else "point" for spheres, else "spatial"."""
+        """Wrench space of a foot of this shape: kind "planar", else "point" for spheres, else "spatial"."""
         if self.stress_law == "plane" and not planar:
             raise MediumError('the plane stress law serves planar robots only: use law="3d" or law="auto"')
         law = ("plane" if planar else "3d") if self.stress_law == "auto" else self.stress_law
@@ -97,14 +101,14 @@ class Resistive(Medium):
 
 
 _UNBOUND = (
-    "a resistive medium depends on the foot's shape: call medium.for_foot(shape, planar) and use what it returns "
-    "(a simulator does this for each foot)"
+    "a resistive medium depends on the foot's shape: call medium.for_foot(shape, planar) and use what "
+    "it returns (a simulator does this for each foot)"
 )
 
 
 @lru_cache(maxsize=64)
 def generic_space(shape: Shape, planar: bool, law: str) -> WrenchSpace:
-    """Wrench space of a foot in the generic medium (scale 1), fitted to the wrenches of resistive force theory.
+    """Wrench space of a foot in the generic medium (scale 1), fitted to resistive force theory.
 
     Least squares of errors relative to the size of the set at each depth, so that shallow feet count as much.
     """
@@ -140,7 +144,7 @@ class Samples(eqx.Module):
     def size_at_depth(self) -> np.ndarray:
         """For each sample, the greatest wrench at its depth, rms over rotations, N."""
         greatest = np.linalg.norm(self.as_forces(self.wrenches), axis=-1).max(axis=1)
-        depths, where = np.unique(self.feet.depth, return_inverse=True)
+        _, where = np.unique(self.feet.depth, return_inverse=True)
         return np.sqrt(np.bincount(where, greatest**2) / np.bincount(where))[where]
 
 
@@ -169,10 +173,10 @@ def sample(shape: Shape, planar: bool, law: str) -> Samples:
 
 
 def _with_mirror_image(rotations, values, twists, axis: int):
-    """Rotations and wrenches (rotation, depth, twist, 6), and their mirror images in the plane normal to `axis`.
+    """Rotations, wrenches (rotation, depth, twist, 6) and their mirror images in the plane normal to `axis`.
 
-    Feet and direction sets are symmetric, so a mirrored foot moving in a mirrored direction meets the mirrored
-    wrench: sampling one side is enough.
+    Feet and direction sets are symmetric, so a mirrored foot moving in a mirrored direction meets the
+    mirrored wrench: sampling one side is enough.
     """
     flip = mirror_signs(axis)
     image = np.empty_like(values)
@@ -193,14 +197,16 @@ def _feet(rotations: np.ndarray, depths: np.ndarray) -> FootInGround:
 
 
 def _tilted(planar: bool) -> np.ndarray:
-    """Rotations (r, 3, 3) that tilt a foot to one side without turning it about the normal, denser near upright.
+    """Rotations (r, 3, 3) that tilt a foot to one side without turning it, denser near upright.
 
     In the plane towards +x; in space towards +x, +y and the diagonal between them.
     """
     if planar:
         tilt, heading = PLANAR_TILT * np.linspace(0, 1, 13) ** 1.5, np.zeros(13)
     else:
-        tilt, heading = np.meshgrid(SPATIAL_TILT * np.array([0.15, 0.3, 0.5, 0.75, 1.0]), np.pi / 4 * np.arange(3))
+        tilt, heading = np.meshgrid(
+            SPATIAL_TILT * np.array([0.15, 0.3, 0.5, 0.75, 1.0]), np.pi / 4 * np.arange(3)
+        )
         tilt, heading = np.append(0.0, tilt), np.append(0.0, heading)
     return tilt_rotation(np.sin(tilt) * np.cos(heading), np.sin(tilt) * np.sin(heading), np.cos(tilt))
 
@@ -215,8 +221,8 @@ def tilt_rotation(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
 class Sinking(DepthTilt):
     """Features of a foot with a flat sole: those of `DepthTilt`, and the same harmonics times an onset.
 
-    The edge of a tilted foot is already loaded when its sole's centre reaches the surface. The wrench there sets
-    in over `onset` and stays constant below; powers of the depth alone cannot follow it.
+    The edge of a tilted foot is already loaded when its sole's centre reaches the surface. The wrench there
+    sets in over `onset` and stays constant below; powers of the depth alone cannot follow it.
     """
 
     onset: float = eqx.field(static=True, default=5e-3)  # m
@@ -246,8 +252,8 @@ def _sole_features(planar: bool) -> Sinking:
 class BallDepth(eqx.Module):
     """Features of a sphere: d q^j with q = d / (d + radius), j = 1 .. powers.
 
-    A sphere's wrench grows faster than its depth until it is covered, and in proportion to depth from there on:
-    so do these.
+    A sphere's wrench grows faster than its depth until it is covered, and in proportion to depth from there
+    on: so do these.
     """
 
     radius: float = eqx.field(static=True)  # m
@@ -263,8 +269,9 @@ class BallDepth(eqx.Module):
 class TurningWrenchSpace(WrenchSpace):
     """A wrench space whose vertices turn with the foot about the surface normal: for feet that are not round.
 
-    A foot's rotation is a tilt that takes the normal to the foot's axis by the shortest way, after a turn about
-    the normal (or before it, about the foot's axis, by the same angle). The vertices were sampled without turn.
+    A foot's rotation is a tilt that takes the normal to the foot's axis by the shortest way, after a turn
+    about the normal (or before it, about the foot's axis, by the same angle). The vertices were sampled
+    without turn.
     """
 
     def vertices(self, foot: FootInGround) -> Float[Array, "k n"]:
@@ -285,8 +292,10 @@ def turn_about_normal(rotation: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
 
 
 def fit_error(shape: Shape, planar: bool, law: str) -> dict[float, tuple[float, float]]:
-    """How far the fit is from its samples at each depth (m): rms of vertices and of the support function, both
-    relative to `Samples.size_at_depth`."""
+    """How far the fit is from its samples at each depth (m): rms of vertices and of the support function.
+
+    Both are relative to `Samples.size_at_depth`.
+    """
     samples, space = sample(shape, planar, law), generic_space(shape, planar, law)
     size = samples.size_at_depth()
     true = samples.as_forces(samples.wrenches) / size[:, None, None]

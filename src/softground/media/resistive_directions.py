@@ -1,7 +1,7 @@
 """Directions in which a foot is moved to find the extreme wrenches of the ground.
 
-Each set holds twists at the foot's origin in the surface frame, of unit length once linear velocities are divided
-by SPEED and angular ones by SPIN.
+Each set holds twists at the foot's origin in the surface frame, of unit length once linear velocities are
+divided by SPEED and angular ones by SPIN.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ PLANAR_COUNTS = (26, 58)
 def directions(count: int = 26) -> np.ndarray:
     """Planar twists (count, 3) = (vx, vz, pitch rate), m/s and rad/s, numbered as in zhu2019.
 
-    The pole of pure rotation (positive pitch), rings of eight directions at equal steps from it, the other pole.
-    A ring starts at pure -z and turns towards +x in steps of 45 degrees. 26 directions have rings at 45, 90 and
-    135 degrees from the pole; 58 have them every 22.5 degrees.
+    The pole of pure rotation (positive pitch), rings of eight directions at equal steps from it, the other
+    pole. A ring starts at pure -z and turns towards +x in steps of 45 degrees. 26 directions have rings at
+    45, 90 and 135 degrees from the pole; 58 have them every 22.5 degrees.
     """
     if count not in PLANAR_COUNTS:
         raise MediumError(f"number of planar directions must be one of {PLANAR_COUNTS}, got {count}")
@@ -32,7 +32,8 @@ def directions(count: int = 26) -> np.ndarray:
     polar = np.pi / (rings + 1) * np.arange(1, rings + 1)[:, None]
     turn = np.pi / 4 * np.arange(8)
     ring = np.stack(
-        np.broadcast_arrays(np.sin(polar) * np.sin(turn), -np.sin(polar) * np.cos(turn), np.cos(polar)), axis=-1
+        np.broadcast_arrays(np.sin(polar) * np.sin(turn), -np.sin(polar) * np.cos(turn), np.cos(polar)),
+        axis=-1,
     )
     pole = np.array([[0.0, 0.0, 1.0]])
     return np.concatenate([pole, ring.reshape(-1, 3), -pole]) * np.array([SPEED, SPEED, SPIN])
@@ -64,8 +65,10 @@ def point_twists() -> np.ndarray:
 
 
 def spatial_twists() -> np.ndarray:
-    """Twists in space (85, 6): every axis and every even mixture of two, and of three where one is straight down
-    and none is yaw; none of them goes up, because a foot without a top meets nothing there.
+    """Twists in space (85, 6): every axis, and even mixtures of two or three of them.
+
+    Of the mixtures of three those with straight down and without yaw. None of the twists goes up, because a
+    foot without a top meets nothing there.
 
     Symmetric under x -> -x, y -> -y and x <-> y. The support function of the hull differs from that of 12000
     directions by about 3 % rms of its greatest value (72 even mixtures of two including upward ones: 4 %).
@@ -87,8 +90,10 @@ def _signed(axes: tuple[int, ...]) -> np.ndarray:
 
 
 def mirror_signs(axis: int) -> np.ndarray:
-    """What a mirror plane normal to `axis` does to a twist or wrench (6,): the vector's component along the axis
-    changes sign, of the axial vector (rotation, torque) the two others."""
+    """Signs (6,) that a mirror plane normal to `axis` gives a twist or wrench.
+
+    Of the linear part the component along the axis changes sign, of the angular part the two others.
+    """
     flip = np.ones(3)
     flip[axis] = -1.0
     return np.concatenate([flip, -flip])

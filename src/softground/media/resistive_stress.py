@@ -3,15 +3,16 @@
 A plate with outward normal n that moves with unit velocity v through dry grains, both in a frame with z up,
 feels the stress `scale * depth * alpha(n, v)`. It does not depend on the speed. Two published fits of alpha:
 
-`plane_stress`    Li, Zhang, Goldman, "A terradynamics of legged locomotion on granular media", Science 339, 2013
+`plane_stress`    Li, Zhang, Goldman, "A terradynamics of legged locomotion on granular media",
+                  Science 339, 2013
 `spatial_stress`  Agarwal, Goldman, Kamrin, "Mechanistic framework for reduced-order models in soft materials:
                   application to three-dimensional granular intrusion", PNAS 120, 2023
 
-Both are returned for the *generic* medium: a horizontal plate pushed straight down is pushed back with exactly
-1 N/cm3 = 1e6 N/m3. One factor per medium, `scale`, multiplies that (Li et al. call it zeta).
+Both are returned for the *generic* medium: a horizontal plate pushed straight down is pushed back with
+exactly 1 N/cm3 = 1e6 N/m3. One factor per medium, `scale`, multiplies that (Li et al. call it zeta).
 
-Both fits were made on thin plates, where the face that leads is not told from the one that trails, so alpha is
-even in n. Which elements of a body lead is the business of `softground.media.resistive_wrench`.
+Both fits were made on thin plates, where the face that leads is not told from the one that trails, so alpha
+is even in n. Which elements of a body lead is the business of `softground.media.resistive_wrench`.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ GENERIC = 1e6
 SURFACE_FRICTION = 0.4
 """Friction coefficient between grains and foot (tangential over normal stress) where none is given."""
 
-# Li et al. 2013, table of generic coefficients, N/cm3. Index (m, n) of cos or sin 2 pi (m beta/pi + n gamma/2pi).
+# Li et al. 2013, generic coefficients, N/cm3. Index (m, n) of cos or sin 2 pi (m beta/pi + n gamma/2pi).
 A00, A10, B11, B01, B_11 = 0.206, 0.169, 0.212, 0.358, 0.055
 C11, C01, C_11, D10 = -0.124, 0.253, 0.007, 0.088
 
 
 def plane_stress(normal: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-    """Generic stress per depth (..., 3) on plates in the x-z plane, N/m3; normals and velocities are unit vectors.
+    """Generic stress per depth (..., 3) on plates in the x-z plane, N/m3; n and v are unit vectors.
 
     With attack angle beta and intrusion angle gamma in the mirror image of Li's figure,
 
@@ -38,9 +39,10 @@ def plane_stress(normal: np.ndarray, velocity: np.ndarray) -> np.ndarray:
         alpha_z = A00 + A10 cos 2b + B01 sin g + B11 sin(2b + g) + B_11 sin(g - 2b),
         alpha_x = C01 cos g + C11 cos(2b + g) + C_11 cos(g - 2b) + D10 sin 2b.
 
-    Signs: beta = 0, gamma = pi/2 is a horizontal plate pushed down, alpha_z = +1; gamma = -pi/2 is the same plate
-    pulled up, alpha_z = -0.25; beta = pi/2, gamma = 0 is a wall dragged towards -x, alpha_x = +0.37. Written with
-    the components of n and v the formula needs no angles, and its mirror symmetry in x is plain.
+    Signs: beta = 0, gamma = pi/2 is a horizontal plate pushed down, alpha_z = +1; gamma = -pi/2 is the same
+    plate pulled up, alpha_z = -0.25; beta = pi/2, gamma = 0 is a wall dragged towards -x, alpha_x = +0.37.
+    Written with the components of n and v the formula needs no angles, and its mirror symmetry in x is
+    plain.
     """
     nx, nz = normal[..., 0], normal[..., 2]
     cos_g, sin_g = -velocity[..., 0], -velocity[..., 2]
@@ -75,13 +77,14 @@ def spatial_stress(
 ) -> np.ndarray:
     """Generic stress per depth (..., 3) on plates of any orientation, N/m3; n and v are unit vectors.
 
-    alpha = (f1 n + f2 v + f3 g) / 0.875, with g = (0, 0, -1) and f_i cubic in x1 = g.v, x2 = g.n, x3 = n.v. The
-    published fit takes the normal that points down (x2 >= 0); for a face that looks up, n is replaced by -n.
-    Checked on plates: pushed down +1, pulled up -0.09, and a correlation of 0.94 with the plane law over all
-    angles; with n as it is, a plate pulled up would be *lifted*.
+    alpha = (f1 n + f2 v + f3 g) / 0.875, with g = (0, 0, -1) and f_i cubic in x1 = g.v, x2 = g.n, x3 = n.v.
+    The published fit takes the normal that points down (x2 >= 0); for a face that looks up, n is replaced
+    by -n. Checked on plates: pushed down +1, pulled up -0.09, and a correlation of 0.94 with the plane law
+    over all angles; with n as it is, a plate pulled up would be *lifted*.
 
-    The normal part cannot pull, and the tangential part is at most `friction` times the normal part. The cubic
-    exceeds zero power in 0.4 % of the directions (by 0.6 % of the greatest): there the power is set to zero.
+    The normal part cannot pull, and the tangential part is at most `friction` times the normal part. The
+    cubic exceeds zero power in 0.4 % of the directions (by 0.6 % of the greatest): there the power is set
+    to zero.
     """
     facing_down = np.where(normal[..., 2:] > 0, -normal, normal)
     on_n, on_v, on_g = np.moveaxis(

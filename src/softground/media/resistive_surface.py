@@ -11,7 +11,7 @@ from softground.robots.feet import Box, Cylinder, Shape, Sphere
 
 
 class Surface(NamedTuple):
-    """Elements of a foot's surface, in the foot frame (origin at the sole's centre or the sphere's centre)."""
+    """Elements of a foot's surface, in the foot frame (origin at the centre of the sole or of the sphere)."""
 
     centre: np.ndarray  # (e, 3) m
     normal: np.ndarray  # (e, 3) outward unit vectors
@@ -22,13 +22,14 @@ class Surface(NamedTuple):
 def surface_of(shape: Shape, refine: int = 1) -> Surface:
     """Elements of the sole and the sides of a foot; `refine` multiplies their number along each edge.
 
-    At refine = 1 the wrenches are within 1 % (rms, of the greatest) of those at refine = 4. The top of a cylinder or box belongs to the leg above it and is left out.
+    At refine = 1 the wrenches are within 1 % (rms, of the greatest) of those at refine = 3.
+    The top of a cylinder or box belongs to the leg above it and is left out.
     """
     if isinstance(shape, Cylinder):
         sole = _disc(shape.radius, 8 * refine, 32 * refine)
         return _joined(sole, _wall(shape.radius, shape.length, 20 * refine, 24 * refine))
     if isinstance(shape, Box):
-        return _joined(*_box_faces(shape, (20 * refine, 12 * refine, 6 * refine)))
+        return _joined(*_box_faces(shape, (24 * refine, 8 * refine, 12 * refine)))
     if isinstance(shape, Sphere):
         return _ball(shape.radius, 40 * refine, 40 * refine)
     raise MediumError(f"resistive force theory needs a foot that is a Sphere, Cylinder or Box, got {shape!r}")

@@ -12,7 +12,8 @@ from softground.media.resistive_surface import Surface
 #: Stress laws (normal, velocity) -> stress per depth, by name.
 LAWS: dict[str, Callable] = {"plane": plane_stress, "3d": spatial_stress}
 
-#: An element leads where n.v / |v| exceeds this: a sole that slides along itself must not, despite rounding.
+#: An element leads where n.v exceeds this share of the foot's greatest speed: a sole that slides along
+#: itself, or an element at the centre of rotation, must not for rounding's sake.
 LEADING = 1e-9
 
 
@@ -26,9 +27,9 @@ def wrenches(
 ) -> np.ndarray:
     """Wrenches (rotation, depth, twist, 6) on a foot in the generic medium, N and N m.
 
-    rotations (r, 3, 3): foot frame in the surface frame (z up). depths (d,): m, positive below the surface, of the
-    foot's origin lowered by `clearance` (the radius of a sphere). twists (k, 6): m/s and rad/s. Twists and
-    wrenches are at the foot's origin, in the surface frame.
+    rotations (r, 3, 3): foot frame in the surface frame (z up). depths (d,): m, positive below the surface,
+    of the foot's origin lowered by `clearance` (the radius of a sphere). twists (k, 6): m/s and rad/s.
+    Twists and wrenches are at the foot's origin, in the surface frame.
 
         force = sum over elements below the surface with n.v > 0 of  alpha(n, v/|v|) * depth * area
 
@@ -60,7 +61,7 @@ def _stress_on_leading(law, normal: np.ndarray, velocity: np.ndarray) -> np.ndar
     """Generic stress per depth (k, e, 3), N/m3, on the elements that lead; zero on the others."""
     speed = np.linalg.norm(velocity, axis=-1)
     facing = np.einsum("ei,kei->ke", normal, velocity)
-    leads = facing > LEADING * speed
+    leads = facing > LEADING * speed.max(axis=1, keepdims=True)
     stress = np.zeros(velocity.shape)
     element = np.nonzero(leads)[1]
     stress[leads] = law(normal[element], velocity[leads] / speed[leads][:, None])
@@ -70,8 +71,8 @@ def _stress_on_leading(law, normal: np.ndarray, velocity: np.ndarray) -> np.ndar
 def _sliced(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Normals and relative areas of the elements as slices parallel to the x-z plane see them.
 
-    The plane law knows no third direction: a foot is a pile of thin slices, and what an oblique element shows a
-    slice is its silhouette.
+    The plane law knows no third direction: a foot is a pile of thin slices, and what an oblique element
+    shows a slice is its silhouette.
     """
     flat = normal * np.array([1.0, 0.0, 1.0])
     share = np.linalg.norm(flat, axis=-1)

@@ -1,0 +1,1 @@
+"""Bridges: to MuJoCo's renderer and other programs."""

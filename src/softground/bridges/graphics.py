@@ -1,0 +1,63 @@
+"""Which off-screen OpenGL MuJoCo's renderer can use on this machine, and a context of it.
+
+`import mujoco` itself fails if MUJOCO_GL names a library that is not there, and a broken driver may end the
+process, so every choice is tried in a process of its own first.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+from typing import Any
+
+BACKENDS = ("egl", "osmesa")
+
+_TRIAL = """
+import mujoco
+from softground.bridges.graphics import make_context
+context = make_context({backend!r}, 32, 32)
+model = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
+mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
+print("works")
+"""
+
+
+@functools.cache
+def find_backend() -> str | None:
+    """"egl" (a GPU, or Mesa), "osmesa" (software), or None where neither works. SOFTGROUND_GL=none skips both."""
+    wanted = os.environ.get("SOFTGROUND_GL", "")
+    candidates = [wanted] if wanted in BACKENDS else [] if wanted == "none" else BACKENDS
+    return next((backend for backend in candidates if _works(backend)), None)
+
+
+def _works(backend: str) -> bool:
+    environment = {key: value for key, value in os.environ.items() if key not in ("MUJOCO_GL", "PYOPENGL_PLATFORM")}
+    try:
+        trial = subprocess.run(
+            [sys.executable, "-c", _TRIAL.format(backend=backend)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return trial.returncode == 0 and "works" in trial.stdout
+
+
+def make_context(backend: str, width: int, height: int) -> Any:
+    """A current OpenGL context; call its `free()` when done.
+
+    MuJoCo's C library reads MUJOCO_GL when it first draws, so it is set here, after `import mujoco`.
+    """
+    os.environ["MUJOCO_GL"] = backend
+    os.environ["PYOPENGL_PLATFORM"] = backend
+    if backend == "egl":
+        from mujoco.egl import GLContext
+    else:
+        from mujoco.osmesa import GLContext
+    context = GLContext(width, height)
+    context.make_current()
+    return context

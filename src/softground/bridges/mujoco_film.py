@@ -1,0 +1,122 @@
+"""Frames of a run drawn by MuJoCo's renderer, off screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import mujoco
+import numpy as np
+
+from softground.bridges.graphics import make_context
+from softground.bridges.playback import Playback
+from softground.bridges.scene import SAND, build_scene
+
+ARROW = np.array([0.84, 0.15, 0.10, 1.0], dtype=np.float32)
+PRINT = np.array([*(0.62 * SAND), 0.55], dtype=np.float32)
+
+
+def mujoco_frames(play: Playback, backend: str, width: int, height: int) -> Iterator[np.ndarray]:
+    """Images (height, width, 3), bytes, one per frame of the playback."""
+    context = make_context(backend, width, height)
+    try:
+        model = build_scene(play, width, height)
+        data = mujoco.MjData(model)
+        scene = mujoco.MjvScene(model, maxgeom=2000 + model.ngeom)
+        scene.flags[mujoco.mjtRndFlag.mjRND_HAZE] = True
+        drawing = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, drawing)
+        prints = footprints(play)
+        look = _smooth(play.base, 15)
+        for i in range(len(play.time)):
+            _pose(model, data, play, i)
+            mujoco.mjv_updateScene(
+                model, data, mujoco.MjvOption(), None, _camera(play, look[i]), mujoco.mjtCatBit.mjCAT_ALL, scene
+            )
+            _draw_prints(scene, prints, i)
+            _draw_forces(scene, play, i)
+            yield _image(scene, drawing, width, height, f"{play.title}   t = {play.time[i]:.2f} s")
+        drawing.free()
+    finally:
+        context.free()
+
+
+def footprints(play: Playback) -> list[tuple[int, np.ndarray, np.ndarray, float]]:
+    """Where feet have pressed the ground and left again: (first frame to draw it, place, surface frame, depth)."""
+    prints = []
+    for foot in range(play.foot.shape[1]):
+        inside = np.concatenate([[False], play.depth[:, foot] > 0, [False]])
+        for begin, end in np.flatnonzero(np.diff(inside)).reshape(-1, 2):
+            if end >= len(play.time) or end - begin < 3:
+                continue
+            deepest = begin + int(np.argmax(play.depth[begin:end, foot]))
+            depth = play.depth[deepest, foot]
+            frame = np.asarray(play.surface.frame(play.foot[deepest, foot]), dtype=float)
+            prints.append((int(end), play.foot[deepest, foot] + depth * frame[:, 2], frame, float(depth)))
+    return prints
+
+
+def _pose(model: mujoco.MjModel, data: mujoco.MjData, play: Playback, i: int) -> None:
+    data.mocap_pos[:], data.mocap_quat[:] = play.position[i, 1:], play.quaternion[i, 1:]
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_camlight(model, data)
+
+
+def _camera(play: Playback, base: np.ndarray) -> mujoco.MjvCamera:
+    """From the robot's right and a little above, following the base."""
+    camera = mujoco.MjvCamera()
+    camera.type = mujoco.mjtCamera.mjCAMERA_FREE
+    camera.lookat[:] = base - np.array([0.0, 0.0, 0.45 * play.size])
+    camera.distance, camera.azimuth, camera.elevation = 2.7 * play.size, 105.0, -13.0
+    return camera
+
+
+def _draw_forces(scene: mujoco.MjvScene, play: Playback, i: int) -> None:
+    """An arrow beside each foot: as long as 1.2 times the robot's height for a force of the robot's weight."""
+    beside = np.array([0.0, -0.11 * play.size, 0.0])  # towards the camera, out of the leg
+    up = np.array([0.0, 0.0, 1.0])
+    for foot, force, depth in zip(play.foot[i], play.force[i], play.depth[i], strict=True):
+        if np.linalg.norm(force) < 0.01 * play.weight:
+            continue
+        foot = foot + max(depth, 0.0) * up + beside  # out of the ground, to be seen
+        tip = foot + 1.2 * play.size * force / play.weight
+        geom = _new_geom(scene, mujoco.mjtGeom.mjGEOM_ARROW, ARROW)
+        if geom is not None:
+            mujoco.mjv_connector(geom, mujoco.mjtGeom.mjGEOM_ARROW, 0.014 * play.size, foot, tip)
+            geom.emission = 0.4
+
+
+def _draw_prints(scene: mujoco.MjvScene, prints, i: int) -> None:
+    for first, place, frame, depth in prints:
+        if i >= first:
+            geom = _new_geom(scene, mujoco.mjtGeom.mjGEOM_ELLIPSOID, PRINT)
+            if geom is not None:
+                radius = 0.05 + min(depth, 0.05)
+                geom.size[:] = [radius, radius, 0.004]
+                geom.pos[:], geom.mat[:] = place, frame
+
+
+def _new_geom(scene: mujoco.MjvScene, kind: mujoco.mjtGeom, colour: np.ndarray):
+    if scene.ngeom >= scene.maxgeom:
+        return None
+    geom = scene.geoms[scene.ngeom]
+    mujoco.mjv_initGeom(geom, kind, np.full(3, 0.01), np.zeros(3), np.eye(3).ravel(), colour)
+    geom.category = mujoco.mjtCatBit.mjCAT_DECOR
+    scene.ngeom += 1
+    return geom
+
+
+def _image(scene, drawing, width: int, height: int, caption: str) -> np.ndarray:
+    rectangle = mujoco.MjrRect(0, 0, width, height)
+    mujoco.mjr_render(rectangle, scene, drawing)
+    font, corner = mujoco.mjtFont.mjFONT_NORMAL, mujoco.mjtGridPos.mjGRID_TOPLEFT
+    mujoco.mjr_overlay(font, corner, rectangle, caption, "", drawing)
+    image = np.zeros((height, width, 3), dtype=np.uint8)
+    mujoco.mjr_readPixels(image, None, rectangle, drawing)
+    return image[::-1]
+
+
+def _smooth(path: np.ndarray, width: int) -> np.ndarray:
+    """Moving average over frames, so that the camera does not shake."""
+    padded = np.pad(path, ((width // 2, width // 2), (0, 0)), mode="edge")
+    kernel = np.ones(width) / width
+    return np.stack([np.convolve(column, kernel, mode="valid") for column in padded.T], axis=1)

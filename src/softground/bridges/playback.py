@@ -1,0 +1,94 @@
+"""Playback: the moments of a run that a film shows, with the pose of every body and the force on every foot."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import xarray as xr
+
+from softground.errors import OptionError
+from softground.robots import Robot
+from softground.simulation.description import restore
+from softground.simulation.run_file import _arrays
+from softground.surfaces import Surface
+
+
+@dataclass(frozen=True)
+class Playback:
+    """Frames of a film (leading axis), with the robot's drawing model and the ground."""
+
+    model: mujoco.MjModel
+    surface: Surface
+    time: np.ndarray  # s
+    position: np.ndarray  # (frame, body, 3) m, of every body of the model, world
+    quaternion: np.ndarray  # (frame, body, 4) wxyz
+    base: np.ndarray  # (frame, 3) m
+    foot: np.ndarray  # (frame, foot, 3) m, foot origins
+    force: np.ndarray  # (frame, foot, 3) N, world
+    depth: np.ndarray  # (frame, foot) m
+    foot_body: np.ndarray  # (foot,) body of the model
+    weight: float  # N
+    size: float  # m, height of the robot
+    title: str
+
+
+def playback(dataset: xr.Dataset, *, fps: int, speed: float, title: str = "") -> Playback:
+    """Sample a run at the frames of a film of `fps` frames a second that plays `speed` times as fast as life."""
+    if not speed > 0 or fps < 1:
+        raise OptionError(f"speed must be positive and fps at least 1, got {speed} and {fps}")
+    recipe = json.loads(dataset.attrs["simulator_recipe"])
+    robot = Robot.from_recipe(restore(recipe["robot"]["recipe"], _arrays(dataset)))
+    surface = Surface.from_dict(restore(recipe["surface"], _arrays(dataset)))
+    model = robot.mujoco_model(meshes=True)
+    time = dataset["time"].values
+    moments = np.arange(time[0], time[-1] + 1e-9, speed / fps)
+    rows = np.clip(np.searchsorted(time, moments), 0, len(time) - 1)
+    position, quaternion = _body_poses(model, dataset["configuration"].values[rows])
+    foot_body = np.array([model.body(robot.body_names[foot.body]).id for foot in robot.feet])
+    sole = np.stack([_carried(position[:, b], quaternion[:, b], foot.position)
+                     for b, foot in zip(foot_body, robot.feet, strict=True)], axis=1)  # fmt: skip
+    return Playback(
+        model=model,
+        surface=surface,
+        time=time[rows],
+        position=position,
+        quaternion=quaternion,
+        base=dataset["base_position"].values[rows],
+        foot=sole,
+        force=dataset["wrench_world"].values[rows][..., :3],
+        depth=dataset["depth"].values[rows],
+        foot_body=foot_body,
+        weight=float(robot.total_mass) * 9.81,
+        size=float(max(0.2, dataset["base_position"].values[0, 2] - sole[0, :, 2].min())),
+        title=title or str(dataset.attrs["title"]),
+    )
+
+
+def heights(surface: Surface, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Height (m) of the ground over every (x, y) of two arrays of one shape."""
+    points = jnp.stack([jnp.asarray(x).ravel(), jnp.asarray(y).ravel()], -1)
+    return np.asarray(jax.jit(jax.vmap(surface.height))(points)).reshape(np.shape(x))
+
+
+def _body_poses(model: mujoco.MjModel, configurations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    data = mujoco.MjData(model)
+    position = np.zeros((len(configurations), model.nbody, 3))
+    quaternion = np.zeros((len(configurations), model.nbody, 4))
+    for i, q in enumerate(configurations):
+        data.qpos[:] = q
+        mujoco.mj_kinematics(model, data)
+        position[i], quaternion[i] = data.xpos, data.xquat
+    return position, quaternion
+
+
+def _carried(position: np.ndarray, quaternion: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Points (frame, 3) fixed to a body, in the world."""
+    result = np.zeros_like(position)
+    for i, turn in enumerate(quaternion):
+        mujoco.mju_rotVecQuat(result[i], np.asarray(point, float), turn)
+    return position + result

@@ -1,0 +1,171 @@
+"""Robots, grounds and compiled functions that the tests of physics share."""
+
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from softground import media
+from softground.media import named
+from softground.contact.feet import feet_in_ground
+from softground.media.base import Medium
+from softground.robots import Robot
+from softground.simulation import Control, Ground, Simulator, State
+from softground.surfaces import Plane
+
+MEDIA = {
+    "sand": named.sand,
+    "pebbles": named.pebbles,
+    "visco_elastic": media.ViscoElastic,
+    "firm": media.Firm,
+}
+
+#: A sole of 0.2 kg without anything on it: constant inertia, a potential energy linear in its position.
+LIGHT_FOOT = """
+<mujoco>
+  <compiler angle="radian" inertiafromgeom="false"/>
+  <custom><text name="softground_feet" data="sole"/></custom>
+  <worldbody>
+    <body name="foot">
+      <joint name="x" type="slide" axis="1 0 0"/>
+      <joint name="z" type="slide" axis="0 0 1"/>
+      <joint name="pitch" type="hinge" axis="0 1 0"/>
+      <inertial pos="0 0 0" mass="0.2" diaginertia="4e-4 4e-4 4e-4"/>
+      <site name="sole" type="cylinder" size="0.05 0.075"/>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+#: A ball that rolls in the plane.
+BALL = """
+<mujoco>
+  <compiler angle="radian" inertiafromgeom="false"/>
+  <custom><text name="softground_feet" data="ball"/></custom>
+  <worldbody>
+    <body name="ball">
+      <joint name="x" type="slide" axis="1 0 0"/>
+      <joint name="z" type="slide" axis="0 0 1"/>
+      <joint name="pitch" type="hinge" axis="0 1 0"/>
+      <inertial pos="0 0 0" mass="1" diaginertia="1e-3 1e-3 1e-3"/>
+      <geom name="ball" type="sphere" size="0.05"/>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+#: One driven hinge with limits on a light foot, with rotor inertia.
+PENDULUM = """
+<mujoco>
+  <compiler angle="radian" inertiafromgeom="false"/>
+  <option gravity="0 0 0"/>
+  <custom><text name="softground_feet" data="sole"/></custom>
+  <worldbody>
+    <body name="base" pos="0 0 10">
+      <joint name="z" type="slide" axis="0 0 1"/>
+      <inertial pos="0 0 0" mass="50" diaginertia="1 1 1"/>
+      <body name="arm">
+        <joint name="hinge" type="hinge" axis="0 1 0" range="-0.5 0.5" damping="DAMPING"/>
+        <inertial pos="0 0 0" mass="1" diaginertia="0.1 0.1 0.1"/>
+        <site name="sole" type="cylinder" size="0.05 0.075" pos="0 0 -0.3"/>
+      </body>
+    </body>
+  </worldbody>
+  <actuator><motor joint="hinge" ctrllimited="true" ctrlrange="-20 20"/></actuator>
+</mujoco>
+"""
+
+
+@cache
+def robot(name: str) -> Robot:
+    return Robot.load(name)
+
+
+@cache
+def inline(text: str) -> Robot:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.xml"
+        path.write_text(text)
+        return Robot.load(path)
+
+
+@cache
+def ground_medium(name: str) -> Medium:
+    return MEDIA[name]()
+
+
+@cache
+def simulator(robot_name: str, medium: str, dt: float = 2e-3, slope: float = 0.0) -> Simulator:
+    return Simulator(robot(robot_name), Ground(ground_medium(medium), Plane(slope)), dt)
+
+
+def start(sim: Simulator, q=None, v=None, height: float | None = None) -> State:
+    """State whose feet, where in the ground, have just touched it: no spring is stretched sideways."""
+    state = sim.initial_state(q, v, height=height)
+    if not isinstance(sim.feet_medium, media.ViscoElastic):
+        return state
+    soles = sim.feet_medium.sole
+    if soles.is_ball:
+        return eqx.tree_at(lambda s: s.memory, state, jnp.zeros_like(state.memory))
+    positions, rotations = sim.robot.foot_poses(state.q)
+    anchors = positions[:, None] + jnp.einsum("fij,fpj->fpi", rotations, soles.points)
+    return eqx.tree_at(lambda s: s.memory, state, anchors)
+
+
+@eqx.filter_jit
+def step(sim: Simulator, state: State, control=None):
+    return sim.step(state, control)
+
+
+@eqx.filter_jit
+def rollout(sim: Simulator, state: State, control, steps: int):
+    return sim.rollout(state, control, steps)
+
+
+@eqx.filter_jit
+def trajectory(sim: Simulator, state: State, control, steps: int):
+    """States (steps + 1 of them, the memory of the ground included) and records."""
+
+    def body(state, _):
+        after, record = sim.step(state, control)
+        return after, (after, record)
+
+    _, (states, records) = jax.lax.scan(body, state, None, length=steps)
+    first = jax.tree.map(lambda x: x[None], state)
+    return jax.tree.map(lambda a, b: jnp.concatenate([a, b]), first, states), records
+
+
+@eqx.filter_jit
+def stored_energy(sim: Simulator, states: State):
+    """Energy (n,) in the ground under all feet, J."""
+
+    def one(state):
+        feet = feet_in_ground(sim.robot, state.q, sim.ground.surface)
+        return jax.vmap(lambda m, foot, memory: m.stored_energy(foot, memory))(
+            sim.feet_medium, feet, state.memory
+        ).sum()
+
+    return jax.vmap(one)(states)
+
+
+@eqx.filter_jit
+def robot_energy(sim: Simulator, states: State):
+    """Kinetic and potential energy (n,), J."""
+
+    def one(state):
+        return sim.robot.kinetic_energy(state.q, state.v), sim.robot.potential_energy(state.q)
+
+    return jax.vmap(one)(states)
+
+
+def hold(sim: Simulator, q=None, kp: float = 3000.0, kd: float = 100.0) -> Control:
+    """A servo that keeps the joints where they are in q."""
+    posture = np.asarray(sim.robot.posture if q is None else q)
+    motors = np.array(sim.robot.dof_q)[np.array(sim.robot.actuated)]
+    return Control(position=jnp.asarray(posture[motors]), kp=kp, kd=kd)
+
+
+def weight(robot: Robot) -> float:
+    return float(robot.total_mass) * 9.81
