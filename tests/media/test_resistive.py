@@ -1,5 +1,6 @@
 """Resistive force theory as a medium: the fitted wrench space, the named media, the measured sand."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -138,9 +139,16 @@ def test_scale_and_strength_multiply_all_wrenches(spaces):
     np.testing.assert_allclose(vertices(twice, 0.02, 0.1), expected, rtol=1e-12)
 
 
-def test_scale_is_differentiable():
-    import equinox as eqx
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_single_precision_stays_single(spaces, case):
+    single = jax.tree.map(lambda x: x.astype(jnp.float32), foot(0.03, 0.2, turn=0.4))
+    found = spaces[case].vertices(single)
+    assert found.dtype == jnp.float32
+    exact = vertices(spaces[case], 0.03, 0.2, turn=0.4)
+    np.testing.assert_allclose(found, exact, atol=1e-4 * np.abs(exact).max())
 
+
+def test_scale_is_differentiable():
     medium = Resistive(0.5)
 
     def greatest(scale):

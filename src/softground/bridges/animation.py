@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import imageio
+import imageio_ffmpeg
 import numpy as np
 import xarray as xr
 from rich.console import Console
@@ -38,6 +41,8 @@ def animate(
     path = Path(path)
     if path.suffix not in FORMATS:
         raise OptionError(f"a film must end in {' or '.join(FORMATS)}, got {path.name!r}")
+    if size[0] % 2 or size[1] % 2:
+        raise OptionError(f"a film's width and height must be even, got {size[0]} x {size[1]}")
     play = playback(dataset, fps=fps, speed=speed, title=title)
     console = Console(stderr=True, quiet=not progress)
     images = frames(play, size, console)
@@ -59,12 +64,41 @@ def write_film(path: Path, images: Iterator[np.ndarray], fps: int) -> Path:
     """Encode images; written whole, under a temporary name first."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
-    options = {"fps": fps, "quality": 8} if path.suffix == ".mp4" else {"duration": 1000 / fps, "loop": 0}
+    encode = _encode_mp4 if path.suffix == ".mp4" else _encode_gif
     try:
-        with imageio.get_writer(temporary, **options) as writer:
-            for image in images:
-                writer.append_data(image)
+        encode(temporary, images, fps)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
     return path
+
+
+def _encode_gif(path: Path, images: Iterator[np.ndarray], fps: int) -> None:
+    with imageio.get_writer(path, duration=1000 / fps, loop=0) as writer:
+        for image in images:
+            writer.append_data(image)
+
+
+def _encode_mp4(path: Path, images: Iterator[np.ndarray], fps: int) -> None:
+    """Pipe raw frames to the ffmpeg that imageio-ffmpeg carries.
+
+    Not through imageio: its way of starting ffmpeg forks, which JAX's threads do not survive for certain.
+    """
+    first = next(images)
+    height, width = first.shape[:2]
+    source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(fps), "-i", "-"]
+    target = ["-c:v", "libx264", "-preset", "fast", "-crf", "21", "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", *source, *target, str(path)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    assert process.stdin is not None and process.stderr is not None
+    try:
+        for image in itertools.chain([first], images):
+            process.stdin.write(np.ascontiguousarray(image).tobytes())
+    except BrokenPipeError:
+        pass  # ffmpeg gave up: its reason follows
+    finally:
+        process.stdin.close()
+        complaint = process.stderr.read().decode(errors="replace").strip()
+        process.stderr.close()
+    if process.wait() != 0:
+        raise OptionError(f"ffmpeg could not write the film: {complaint or 'no reason given'}; try a .gif")

@@ -66,7 +66,7 @@ def _camera(play: Playback, base: np.ndarray) -> mujoco.MjvCamera:
     camera = mujoco.MjvCamera()
     camera.type = mujoco.mjtCamera.mjCAMERA_FREE
     camera.lookat[:] = base - np.array([0.0, 0.0, 0.45 * play.size])
-    camera.distance, camera.azimuth, camera.elevation = 2.7 * play.size, 105.0, -13.0
+    camera.distance, camera.azimuth, camera.elevation = 2.4 * play.size, 105.0, -13.0
     return camera
 
 

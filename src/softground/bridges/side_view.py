@@ -25,13 +25,13 @@ def side_view_frames(play: Playback, width: int, height: int) -> Iterator[np.nda
     reach = 1.6 * play.size
     lines = links(play)
     _draw_ground(axes, play, reach)
-    wide = 2.2e-2 * width * (0.35 / 1.6)
-    drawn = []
-    for body, _ in lines:
-        colour = FOOT if body in play.foot_body else LIMB
-        drawn.append(axes.plot([], [], color=colour, lw=wide, solid_capstyle="round", zorder=2)[0])
-    (base,) = axes.plot([], [], "o", color=BODY, ms=2.2 * wide, zorder=3)
-    forces = [axes.plot([], [], color=FORCE, lw=2.2, zorder=4)[0] for _ in range(play.foot.shape[1])]
+    limb = 0.08 * play.size * width / (2 * reach) * 72 / figure.dpi  # points: 8 % of the robot's height
+    drawn = [_draw_link(axes, play, body, limb) for body, _ in lines]
+    (base,) = axes.plot([], [], "o", color=BODY, ms=2.2 * limb, zorder=2.2)
+    zero = np.zeros(play.foot.shape[1])
+    forces = axes.quiver(
+        zero, zero, zero, zero, angles="xy", scale_units="xy", scale=1, color=FORCE, width=0.006, zorder=4
+    )
     caption = axes.text(0.02, 0.96, "", transform=axes.transAxes, va="top", fontsize=11, color="#222222")
     for i in range(len(play.time)):
         x, z = play.base[i, 0], play.base[i, 2]
@@ -41,9 +41,9 @@ def side_view_frames(play: Playback, width: int, height: int) -> Iterator[np.nda
             start, stop = play.position[i, body], end(i)
             line.set_data([start[0], stop[0]], [start[2], stop[2]])
         base.set_data([x], [z])
-        for foot, force, line in zip(play.foot[i], play.force[i], forces, strict=True):
-            tip = foot + 1.2 * play.size * force / play.weight
-            line.set_data([foot[0], tip[0]], [foot[2], tip[2]])
+        arrows = 1.2 * play.size * play.force[i] / play.weight
+        forces.set_offsets(play.foot[i][:, [0, 2]])
+        forces.set_UVC(arrows[:, 0], arrows[:, 2])
         caption.set_text(f"{play.title}   t = {play.time[i]:.2f} s")
         canvas.draw()
         yield np.asarray(canvas.buffer_rgba())[..., :3].copy()
@@ -59,6 +59,12 @@ def links(play: Playback) -> list:
     ]
     soles = [(int(body), lambda i, f=foot: play.foot[i, f]) for foot, body in enumerate(play.foot_body)]
     return lines + soles
+
+
+def _draw_link(axes, play: Playback, body: int, limb: float):
+    trunk = play.model.body_parentid[body] == 0
+    colour = BODY if trunk else FOOT if body in play.foot_body else LIMB
+    return axes.plot([], [], color=colour, lw=(1.8 if trunk else 1.0) * limb, solid_capstyle="round", zorder=2)[0]
 
 
 def _draw_ground(axes, play: Playback, reach: float) -> None:

@@ -16,11 +16,11 @@ from jaxtyping import Array, Float
 from softground.contact.newton import (
     Iterate,
     Solution,
+    along,
     cold_start,
     direction_from,
-    first_iterate,
     finish,
-    slope_along,
+    first_iterate,
     warm_start,
 )
 from softground.contact.problem import StepProblem
@@ -47,19 +47,13 @@ class BatchNewton(eqx.Module):
     def _step_length(self, problem: StepProblem, state: Iterate) -> Float[Array, ""]:
         """Longest step tried whose slope is still negative, or nearly zero."""
         halvings = jnp.asarray(2.0 ** -np.arange(self.halvings + 1), state.v.dtype)
-        coarse = self._longest(problem, state, halvings)
+        slopes_at = jax.vmap(lambda length: along(problem, state)(length)[0])
+        coarse = self._longest(slopes_at, state, halvings)
         shares = jnp.asarray(np.arange(self.refinements)[::-1] / self.refinements, state.v.dtype)
-        fine = self._longest(problem, state, coarse * (1 + shares))
+        fine = self._longest(slopes_at, state, coarse * (1 + shares))
         return jnp.where(coarse < 1, fine, coarse)
 
-    def _longest(self, problem: StepProblem, state: Iterate, lengths: Float[Array, "t"]) -> Float[Array, ""]:
+    def _longest(self, slopes_at, state: Iterate, lengths: Float[Array, "t"]) -> Float[Array, ""]:
         """First of the (falling) lengths that does not overshoot; the last if all do."""
-        slopes = jax.vmap(lambda length: _slope_at(problem, state, length))(lengths)
-        good = slopes <= self.sufficient * state.decrement
+        good = slopes_at(lengths) <= self.sufficient * state.decrement
         return lengths[jnp.argmax(good.at[-1].set(True))]
-
-
-def _slope_at(problem: StepProblem, state: Iterate, length) -> Float[Array, ""]:
-    v, twists = state.at(length)
-    wrench, joint_force = problem.forces_at(v, twists)
-    return slope_along(problem, state, wrench, joint_force, length)

@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from softground.contact.linear import solve_spd
+from softground.contact.linear import solve_spd_fast
 from softground.contact.problem import LocalModel, StepProblem
 
 
@@ -44,7 +44,7 @@ class Newton(eqx.Module):
     def _iterate(self, problem: StepProblem, state: Iterate) -> Iterate:
         """One step along the current direction, then the next direction from where it ends."""
         full = problem.local_model(*state.at(1.0))
-        slope = slope_along(problem, state, full.wrench, full.joint_force, 1.0)
+        slope = _slope(problem, state, full)
         overshoots = slope > self.sufficient * state.decrement
 
         def searched():
@@ -57,12 +57,13 @@ class Newton(eqx.Module):
     def _line_search(self, problem: StepProblem, state: Iterate) -> Float[Array, ""]:
         """Zero of the slope on (0, 1): Newton, kept inside a shrinking bracket."""
 
+        derivatives = along(problem, state)
+
         def refine(carry):
             low, high, length, _, count = carry
-            model = problem.local_model(*state.at(length))
-            slope = slope_along(problem, state, model.wrench, model.joint_force, length)
+            slope, curvature = derivatives(length)
             low, high = jnp.where(slope < 0, length, low), jnp.where(slope < 0, high, length)
-            guess = length - slope / _curvature_along(problem, state, model)
+            guess = length - slope / curvature
             inside = (guess > low) & (guess < high)
             found = jnp.abs(slope) <= self.sufficient * state.decrement
             proposed = jnp.where(inside, guess, (low + high) / 2)
@@ -107,7 +108,7 @@ class Iterate(NamedTuple):
 
 def cold_start(problem: StepProblem) -> Float[Array, "nv"]:
     """The motion without ground."""
-    return solve_spd(problem.metric, problem.momentum)
+    return solve_spd_fast(problem.metric, problem.momentum)
 
 
 def warm_start(problem: StepProblem, twists: Float[Array, "f n"]) -> Float[Array, "nv"]:
@@ -115,7 +116,7 @@ def warm_start(problem: StepProblem, twists: Float[Array, "f n"]) -> Float[Array
     model = problem.local_model(jnp.zeros_like(problem.momentum), twists)
     extrapolated = model.wrench + (model.stiffness @ twists[..., None])[..., 0]
     force = problem.generalised(extrapolated, model.joint_force)
-    return solve_spd(problem.hessian(model), problem.momentum + problem.dt * force)
+    return solve_spd_fast(problem.hessian(model), problem.momentum + problem.dt * force)
 
 
 def first_iterate(problem: StepProblem, v: Float[Array, "nv"]) -> Iterate:
@@ -128,7 +129,7 @@ def direction_from(problem: StepProblem, v, twists, model: LocalModel, iteration
     """Newton direction from v, where the forces are those of `model`."""
     inertial = problem.metric @ v - problem.momentum
     gradient = inertial - problem.dt * problem.generalised(model.wrench, model.joint_force)
-    direction = -solve_spd(problem.hessian(model), gradient)
+    direction = -solve_spd_fast(problem.hessian(model), gradient)
     return Iterate(
         v,
         twists,
@@ -142,18 +143,27 @@ def direction_from(problem: StepProblem, v, twists, model: LocalModel, iteration
     )
 
 
-def slope_along(problem: StepProblem, state: Iterate, wrench, joint_force, length) -> Float[Array, ""]:
-    """Derivative of the objective along the direction where the forces are the given ones, J."""
-    power = (wrench * state.twist_direction).sum() + (joint_force * state.direction).sum()
-    return state.inertial_slope + length * state.inertial_curvature - problem.dt * power
+def along(problem: StepProblem, state: Iterate):
+    """First and second derivative of the objective along the direction, J, as a function of the step length."""
+    lines = jax.vmap(lambda law, *line: law.along(*line))(problem.laws, state.twists, state.twist_direction)
+
+    def derivatives(length):
+        slopes, curvatures = jax.vmap(lambda line: line.derivatives(length))(lines)
+        slope, curvature = slopes.sum(), curvatures.sum()
+        if problem.joints is not None:
+            force, rate = problem.joints.response(state.v + length * state.direction)
+            slope = slope - (force * state.direction).sum()
+            curvature = curvature + (rate * state.direction**2).sum()
+        inertial = state.inertial_slope + length * state.inertial_curvature
+        return inertial + problem.dt * slope, state.inertial_curvature + problem.dt * curvature
+
+    return derivatives
 
 
-def _curvature_along(problem: StepProblem, state: Iterate, model: LocalModel) -> Float[Array, ""]:
-    """Second derivative of the objective along the direction, J."""
-    twist = state.twist_direction
-    ground = (twist[..., :, None] * model.stiffness * twist[..., None, :]).sum()
-    joints = (model.joint_stiffness * state.direction**2).sum()
-    return state.inertial_curvature + problem.dt * (ground + joints)
+def _slope(problem: StepProblem, state: Iterate, end: LocalModel) -> Float[Array, ""]:
+    """Derivative of the objective at the end of a full step, where the forces are known, J."""
+    power = (end.wrench * state.twist_direction).sum() + (end.joint_force * state.direction).sum()
+    return state.inertial_slope + state.inertial_curvature - problem.dt * power
 
 
 def finish(problem: StepProblem, state: Iterate, length, tolerance: float) -> Solution:

@@ -51,11 +51,7 @@ class StepProblem(eqx.Module):
 
     def forces(self, v: Float[Array, "nv"]) -> tuple[Float[Array, "f n"], Float[Array, "nv"]]:
         """Wrench on every foot and force on every joint at velocity v."""
-        return self.forces_at(v, self.twists(v))
-
-    def forces_at(self, v: Float[Array, "nv"], twists: Float[Array, "f n"]):
-        """The same where the twists are known already."""
-        wrench = jax.vmap(lambda law, u: law.wrench(u))(self.laws, twists)
+        wrench = jax.vmap(lambda law, u: law.wrench(u))(self.laws, self.twists(v))
         joint = jnp.zeros_like(v) if self.joints is None else self.joints.response(v)[0]
         return wrench, joint
 

@@ -20,13 +20,15 @@ def servo_gains(
     I is the inertia that the joint works against at posture q: that of what hangs on it (the diagonal of the
     mass matrix), and, because a foot on the ground turns the joint round to move the robot instead, the foot's
     share of the total mass at the foot's distance r from the joint's axis: I = M_ii + sum over its feet of m r^2 / F.
+    A motor that lifts the whole robot (the rig that carries a single foot) gets none: it would hold it in the air.
     The servo is implicit in time (`Control`), so that no gain is too high for the time step.
     """
     q = np.asarray(robot.posture if q is None else q, dtype=float)
     mass, jacobians = jax.jit(lambda q: (robot.mass_matrix(q), robot.foot_jacobians(q)))(q)
     reach = np.square(np.asarray(jacobians)[:, :3, :]).sum(axis=(0, 1))  # sum over feet of r^2; slides: 1 each
     inertia = np.diag(np.asarray(mass)) + float(robot.total_mass) / len(robot.feet) * reach
-    inertia = inertia[list(robot.actuated)]
+    lifts = np.isclose(np.asarray(jacobians), np.array([0, 0, 1, 0, 0, 0])[:, None]).all(axis=(0, 1))
+    inertia = np.where(lifts, 0.0, inertia)[list(robot.actuated)]
     return frequency**2 * inertia, 2 * damping_ratio * frequency * inertia
 
 

@@ -64,6 +64,24 @@ class Law(eqx.Module):
         """Wrench and the Hessian d2Phi/du2 (positive semidefinite) together, because they share work."""
         return self.wrench(twist), -jax.jacfwd(self.wrench)(twist)
 
+    def along(self, twist: Float[Array, "n"], direction: Float[Array, "n"]) -> LawAlongLine:
+        """The potential on the line twist + t direction, for line searches."""
+        return LawAlongLine(self, twist, direction)
+
+
+class LawAlongLine(eqx.Module):
+    """A potential restricted to a line of twists. Override where the restriction is cheaper than the law."""
+
+    law: Law
+    twist: Float[Array, "n"]
+    direction: Float[Array, "n"]
+
+    def derivatives(self, t: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """First and second derivative of the potential with respect to t, W."""
+        wrench, stiffness = self.law.response(self.twist + t * self.direction)
+        curvature = (self.direction[:, None] * stiffness * self.direction).sum()
+        return -(wrench * self.direction).sum(), curvature
+
 
 class Medium(eqx.Module):
     """Base class of all media. Leaves are parameters that one can differentiate with respect to."""

@@ -13,6 +13,7 @@ whose edge is under the surface while its sole's centre is above.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import ClassVar
@@ -132,7 +133,7 @@ class Samples(eqx.Module):
 
     feet: FootInGround  # leading axis: rotations times depths
     wrenches: np.ndarray  # (sample, direction, component): surface frame, at the foot's origin
-    features: eqx.Module
+    features: Callable[[FootInGround], Float[Array, "b"]]
     kind: str
     max_tilt: float  # rad
     turns_with_foot: bool
@@ -269,9 +270,8 @@ class BallDepth(eqx.Module):
 class TurningWrenchSpace(WrenchSpace):
     """A wrench space whose vertices turn with the foot about the surface normal: for feet that are not round.
 
-    A foot's rotation is a tilt that takes the normal to the foot's axis by the shortest way, after a turn
-    about the normal (or before it, about the foot's axis, by the same angle). The vertices were sampled
-    without turn.
+    A foot's rotation is the shortest tilt that takes the normal to some axis, followed by a turn about the
+    normal. The vertices were sampled without turn.
     """
 
     def vertices(self, foot: FootInGround) -> Float[Array, "k n"]:

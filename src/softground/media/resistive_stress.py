@@ -11,8 +11,9 @@ feels the stress `scale * depth * alpha(n, v)`. It does not depend on the speed.
 Both are returned for the *generic* medium: a horizontal plate pushed straight down is pushed back with
 exactly 1 N/cm3 = 1e6 N/m3. One factor per medium, `scale`, multiplies that (Li et al. call it zeta).
 
-Both fits were made on thin plates, where the face that leads is not told from the one that trails, so alpha
-is even in n. Which elements of a body lead is the business of `softground.media.resistive_wrench`.
+Both fits were made on thin plates, which lead with one face and trail with the other, so the polynomials do
+not ask which one is meant. Which elements of a body lead is asked in
+`softground.media.resistive_wrench`.
 """
 
 from __future__ import annotations
@@ -56,17 +57,23 @@ def plane_stress(normal: np.ndarray, velocity: np.ndarray) -> np.ndarray:
 
 # Agarwal et al. 2023, supplement: coefficients of n, v and g on the monomials of `_monomials`.
 ON_NORMAL = np.array(
-    [0.00212, -0.02320, -0.20890, -0.43083, -0.00259, 0.48872, -0.00415, 0.07204, -0.02750, -0.08772]
-    + [0.01992, -0.45961, 0.40799, -0.10107, -0.06576, 0.05664, -0.09269, 0.01892, 0.01033, 0.15120]
-)
+    [
+        [0.00212, -0.02320, -0.20890, -0.43083, -0.00259, 0.48872, -0.00415, 0.07204, -0.02750, -0.08772],
+        [0.01992, -0.45961, 0.40799, -0.10107, -0.06576, 0.05664, -0.09269, 0.01892, 0.01033, 0.15120],
+    ]
+).ravel()
 ON_VELOCITY = np.array(
-    [-0.06796, -0.10941, 0.04725, -0.06914, -0.05835, -0.65880, -0.11985, -0.25739, -0.26834, 0.02692]
-    + [-0.00736, 0.63758, 0.08997, 0.21069, 0.04748, 0.20406, 0.18589, 0.04934, 0.13527, -0.33207]
-)
+    [
+        [-0.06796, -0.10941, 0.04725, -0.06914, -0.05835, -0.65880, -0.11985, -0.25739, -0.26834, 0.02692],
+        [-0.00736, 0.63758, 0.08997, 0.21069, 0.04748, 0.20406, 0.18589, 0.04934, 0.13527, -0.33207],
+    ]
+).ravel()
 ON_GRAVITY = np.array(
-    [-0.02634, -0.03436, 0.45256, 0.00835, 0.02553, -1.31290, -0.05532, 0.06790, -0.16404, 0.02287]
-    + [0.02927, 0.95406, -0.00131, -0.11028, 0.01487, -0.02730, 0.10911, -0.04097, 0.07881, -0.27519]
-)
+    [
+        [-0.02634, -0.03436, 0.45256, 0.00835, 0.02553, -1.31290, -0.05532, 0.06790, -0.16404, 0.02287],
+        [0.02927, 0.95406, -0.00131, -0.11028, 0.01487, -0.02730, 0.10911, -0.04097, 0.07881, -0.27519],
+    ]
+).ravel()
 # On a horizontal plate pushed down n = v = g and every monomial is 1: the sum is what such a plate feels.
 FLAT_PLATE = -float((ON_NORMAL + ON_VELOCITY + ON_GRAVITY).sum())
 """Stress of the published polynomial on a horizontal plate pushed down, in units of xi_n (0.875)."""

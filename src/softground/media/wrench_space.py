@@ -61,6 +61,26 @@ class SupportFunction(Law):
         second = (weighted[:, :, None] * self.vertices[:, None, :]).sum(0)
         return wrench, (second - wrench[:, None] * wrench) / self.eps
 
+    def along(self, twist, direction) -> SupportAlongLine:
+        score = -(self.vertices * twist).sum(-1) / self.eps
+        rate = -(self.vertices * direction).sum(-1) / self.eps
+        return SupportAlongLine(score, rate, self.eps)
+
+
+class SupportAlongLine(eqx.Module):
+    """The smoothed support function on a line: the scores of the vertices are linear there."""
+
+    score: Float[Array, "k"]
+    rate: Float[Array, "k"]
+    eps: Float[Array, ""]
+
+    def derivatives(self, t):
+        score = self.score + t * self.rate
+        weight = jnp.exp(score - score.max())
+        weight = weight / weight.sum()
+        mean = (weight * self.rate).sum()
+        return self.eps * mean, self.eps * ((weight * self.rate**2).sum() - mean**2)
+
 
 class DepthTilt(eqx.Module):
     """Smooth features of a foot's pose: powers of depth times harmonics of tilt.

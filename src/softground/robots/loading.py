@@ -27,6 +27,7 @@ from softground.robots.urdf import read_urdf
 class Built:
     """A model ready for use, with the posture as its configuration."""
 
+    spec: mujoco.MjSpec
     model: mujoco.MjModel
     posture: np.ndarray
     entry: catalogue.Entry
@@ -86,7 +87,7 @@ def build(recipe: Recipe, meshes: bool = False) -> Built:
     if edited or model.nkey == 0:
         spec.add_key(name="stand", qpos=qpos)
         model = compile_spec(spec, source)
-    return Built(model, qpos, entry)
+    return Built(spec, model, qpos, entry)
 
 
 def read_spec(path: Path, source: str, meshes: bool) -> mujoco.MjSpec:

@@ -1,0 +1,46 @@
+"""The motion that benchmarks simulate: a robot dropped from a small height that marches in place.
+
+Every motor swings about its posture, so that feet load, unload, slip and stick all the time: a robot that stands
+still would be too easy, for us and for the peer.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from softground.robots import Robot
+from softground.simulation import Control, State
+
+AMPLITUDE = 0.15  # rad
+FREQUENCY = 1.5  # Hz
+STIFFNESS = 20.0  # N m/rad per kg of robot
+DAMPING = 1.0  # N m s/rad per kg of robot
+
+
+class March(NamedTuple):
+    """Servo gains and the targets of the motors as a function of time."""
+
+    middle: np.ndarray  # (nu,) rad
+    phase: np.ndarray  # (nu,) rad
+    kp: float
+    kd: float
+
+    def target(self, time):
+        """Motor positions at a time (or at many: leading axis), rad."""
+        angle = 2 * np.pi * FREQUENCY * jnp.asarray(time)[..., None] + self.phase
+        return self.middle + AMPLITUDE * jnp.sin(angle)
+
+    def policy(self, state: State) -> Control:
+        dtype = state.q.dtype
+        return Control(position=self.target(state.time).astype(dtype), kp=self.kp, kd=self.kd)
+
+
+def march(robot: Robot) -> March:
+    """A march with gains in proportion to the robot's mass; neighbouring motors are out of step."""
+    motors = np.array(robot.actuated)
+    middle = np.asarray(robot.posture)[np.array(robot.dof_q)[motors]]
+    mass = float(robot.total_mass)
+    return March(middle, np.pi / 2 * np.arange(robot.nu), STIFFNESS * mass, DAMPING * mass)

@@ -1,0 +1,47 @@
+"""The same robot in MuJoCo on a rigid plane: the peer that our speed is compared with."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from softground.robots import Robot, Sphere
+from softground.robots.loading import build
+
+#: Radius of the ball that stands for a flat foot, m: one contact point a foot, the cheapest rigid contact.
+BALL = 0.02
+
+
+def rigid_peer(robot: Robot, dt: float, kp, kd) -> mujoco.MjModel:
+    """MuJoCo model of the robot with ball feet on a plane, and the same joint servos as motors.
+
+    Nothing else collides, so that MuJoCo has no more to do than we have.
+    """
+    spec = build(robot.recipe).spec
+    for geom in spec.geoms:
+        geom.contype = geom.conaffinity = 0
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], contype=1, conaffinity=1)
+    for foot in robot.feet:
+        ball = isinstance(foot.shape, Sphere)
+        radius = foot.shape.radius if ball else BALL
+        lift = 0.0 if ball else radius
+        position = np.asarray(foot.position) + lift * np.asarray(foot.rotation)[:, 2]
+        body = spec.body(robot.body_names[foot.body])
+        sphere = mujoco.mjtGeom.mjGEOM_SPHERE
+        body.add_geom(type=sphere, size=[radius, 0, 0], pos=position, contype=1, conaffinity=1, mass=0)
+    _use_servos(spec, robot, kp, kd)
+    spec.option.timestep = dt
+    return spec.compile()
+
+
+def _use_servos(spec: mujoco.MjSpec, robot: Robot, kp, kd) -> None:
+    for actuator in list(spec.actuators):
+        spec.delete(actuator)
+    gains = zip(np.broadcast_to(kp, robot.nu), np.broadcast_to(kd, robot.nu), strict=True)
+    for dof, limit, (stiff, damp) in zip(robot.actuated, robot.torque_limit, gains, strict=True):
+        joint = robot.joint_names[robot.tree.dof_link[dof]]
+        actuator = spec.add_actuator(name=f"servo_{joint}", target=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+        actuator.set_to_position(kp=float(stiff), kv=float(damp))
+        if np.isfinite(limit):
+            actuator.forcelimited = True
+            actuator.forcerange = [-float(limit), float(limit)]

@@ -1,0 +1,324 @@
+"""The command line. Heavy parts are imported inside the commands, so that `softground --help` is quick."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from softground.errors import OptionError, SoftgroundError, unknown_name
+
+
+class Group(TyperGroup):
+    """Prints errors of ours as one line, exit code 2; others show their traceback."""
+
+    def invoke(self, ctx):
+        try:
+            return super().invoke(ctx)
+        except SoftgroundError as error:
+            from rich.console import Console
+            from rich.markup import escape
+
+            Console(stderr=True).print(f"[bold red]error:[/] [red]{escape(str(error))}", soft_wrap=True, highlight=False)
+            raise typer.Exit(2) from error
+
+
+app = typer.Typer(
+    cls=Group,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+bench = typer.Typer(no_args_is_help=True, help="Measure speed and robustness, each beside a peer in the same run.")
+app.add_typer(bench, name="bench")
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output, nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars, no table.")]
+
+
+def configure_jax(many_threads: bool = False) -> None:
+    """Settings that JAX reads when it starts: double precision; and one thread, which suits a robot's small arrays.
+
+    PJRT_NPROC=1 keeps XLA's executor sequential: small steps in a loop run 1.5 times as fast.
+    """
+    if "xla_cpu_multi_thread_eigen" not in os.environ.get("XLA_FLAGS", ""):
+        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false".strip()
+    if not many_threads:
+        os.environ.setdefault("PJRT_NPROC", "1")
+    os.environ.setdefault("JAX_ENABLE_X64", "1")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        import importlib.metadata
+
+        print(importlib.metadata.version("softground"))
+        raise typer.Exit()
+
+
+@app.callback(
+    epilog="First steps: [bold]softground demo[/]   then   [bold]softground simulate robosimian --slope 10[/]"
+)
+def main(
+    version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Version.")] = False,
+) -> None:
+    """Legged robots on ground that yields: sand, pebbles, foam."""
+
+
+@app.command(epilog="Example: [bold]softground demo --out out/demo[/]")
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for runs, figures and films.")] = Path("out/demo"),
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter runs and films.")] = False,
+) -> None:
+    """Drop RoboSimian on a slope of sand, trot it on flat sand: run files, figures, films and a table."""
+    configure_jax()
+    from rich.console import Console
+
+    from softground.demo import run_demo
+
+    run_demo(out, quick, Console())
+
+
+@app.command(
+    epilog="Examples:\n\n"
+    "[bold]softground simulate robosimian --slope 10 --seconds 3 --out run.nc[/]\n\n"
+    "[bold]softground simulate anymal --ground pebbles --video anymal.mp4[/]\n\n"
+    "[bold]softground simulate my_robot.xml --feet left_sole,right_sole --lock 'arm_*' --strength 2[/]"
+)
+def simulate(
+    robot: Annotated[str, typer.Argument(help="Name in the catalogue (softground robots), or an MJCF or URDF file.")],
+    ground: Annotated[str, typer.Option(help="Medium: see softground media.")] = "sand",
+    slope: Annotated[float, typer.Option(help="Inclination in degrees, rising towards +x.")] = 0.0,
+    seconds: Annotated[float, typer.Option(help="Duration, s.")] = 3.0,
+    out: Annotated[Path, typer.Option(help="Run file to write (netCDF).")] = Path("run.nc"),
+    feet: Annotated[list[str] | None, typer.Option(help="Bodies, geoms or sites; commas, or give it again.")] = None,
+    lock: Annotated[list[str] | None, typer.Option(help="Joints to weld, * allowed; commas, or again.")] = None,
+    planar: Annotated[bool, typer.Option("--planar", help="Keep to the x-z plane.")] = False,
+    dt: Annotated[float, typer.Option(help="Time step, s.")] = 0.002,
+    every: Annotated[int, typer.Option(help="Keep one sample per this many steps.")] = 1,
+    height: Annotated[float, typer.Option(help="Of the lowest foot above the ground at the start, m.")] = 0.05,
+    strength: Annotated[float, typer.Option(help="Factor on the forces of the ground.")] = 1.0,
+    eps: Annotated[float | None, typer.Option(help="Temperature of granular ground, W.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Start with random velocities (0.1 m/s, rad/s) of this seed.")] = None,
+    video: Annotated[Path | None, typer.Option(help="Also make a film (.mp4, .gif).")] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Drop a robot on a ground and let it hold its posture."""
+    _check_positive(dt=dt, seconds=seconds, strength=strength)
+    if not -90 < slope < 90:
+        raise OptionError(f"--slope must lie between -90 and 90 degrees, got {slope:g}")
+    configure_jax()
+    import numpy as np
+
+    from softground.control.posture import hold_posture
+    from softground.robots import Robot
+    from softground.simulation import Ground, Simulator, run, save_run
+    from softground.simulation.summary import summarise
+    from softground.surfaces import Plane
+
+    medium = make_medium(ground, strength, eps)
+    model = Robot.load(robot, feet=_names(feet), lock=_names(lock) or (), planar=planar)
+    simulator = Simulator(model, Ground(medium, Plane(slope=np.deg2rad(slope))), dt)
+    v = None if seed is None else 0.1 * np.random.default_rng(seed).normal(size=model.nv)
+    state = simulator.initial_state(v=v, height=height)
+    control = hold_posture(model) if model.nu else None
+    progress = not (quiet or as_json)
+    dataset = run(
+        simulator, state, control, seconds, every=every, progress=progress, seed=seed, command=shlex.join(sys.argv)
+    )
+    save_run(out, dataset)
+    if video is not None:
+        from softground.bridges.animation import animate
+
+        animate(dataset, video, progress=progress)
+    summary = summarise(dataset) | {"run_file": str(out)}
+    if as_json:
+        print(json.dumps(summary))
+    elif not quiet:
+        _print_pairs(f"{model.name} on {ground}", summary)
+
+
+@app.command(epilog="Example: [bold]softground robots[/]")
+def robots(as_json: Json = False) -> None:
+    """List the robots of the catalogue."""
+    configure_jax()
+    from softground.robots import available
+
+    listings = [vars(listing) for listing in available()]
+    if as_json:
+        print(json.dumps(listings))
+        return
+    rows = {row["name"]: {"dofs": row["dofs"], "mass (kg)": row["mass"], "": row["description"]} for row in listings}
+    _print_rows("robots", rows)
+
+
+@app.command(epilog="Example: [bold]softground simulate robosimian --ground pebbles[/]")
+def media(as_json: Json = False) -> None:
+    """List the media that --ground takes."""
+    configure_jax()
+    described = {name: _first_line(make) for name, make in _media().items()}
+    if as_json:
+        print(json.dumps(described))
+        return
+    _print_rows("media", {name: {"": text} for name, text in described.items()})
+
+
+@app.command(epilog="Example: [bold]softground plot run.nc --out run.png --video run.mp4[/]")
+def plot(
+    run_file: Annotated[Path, typer.Argument(help="Written by softground simulate, demo or save_run.")],
+    out: Annotated[Path | None, typer.Option(help="Figure (.png, .pdf, .svg); by default beside the run.")] = None,
+    video: Annotated[Path | None, typer.Option(help="Also make a film (.mp4, .gif).")] = None,
+    speed: Annotated[float, typer.Option(help="Of the film: 0.5 is slow motion.")] = 1.0,
+) -> None:
+    """Draw forces, sinkage, the base's motion and motor power of a run."""
+    configure_jax()
+    from softground.simulation.figures import run_figure, save_figure
+    from softground.simulation.run_file import load_run
+
+    dataset = load_run(run_file)
+    print(save_figure(run_figure(dataset), run_file.with_suffix(".png") if out is None else out))
+    if video is not None:
+        from softground.bridges.animation import animate
+
+        print(animate(dataset, video, speed=speed))
+
+
+@bench.command("step", epilog="Example: [bold]softground bench step --json[/]")
+def bench_step(as_json: Json = False) -> None:
+    """Time of one step in a loop on one core, beside MuJoCo C on a rigid plane."""
+    configure_jax()
+    from softground.bench.step import measure
+
+    _report("one step", measure, "robots", as_json)
+
+
+@bench.command("batch", epilog="Example: [bold]softground bench batch --size 4096 --size 32768 --json[/]")
+def bench_batch(
+    size: Annotated[list[int] | None, typer.Option(help="Robots at once; give it again for more sizes.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Steps a second of many robots at once in float32, beside MJX with rigid contact. Uses a GPU if there is one."""
+    configure_jax(many_threads=True)
+    from softground.bench.batch import measure
+
+    _report("batches", measure, "batches", as_json, **({"sizes": tuple(size)} if size else {}))
+
+
+@bench.command("robustness", epilog="Example: [bold]softground bench robustness --states 256 --steps 200[/]")
+def bench_robustness(
+    states: Annotated[int | None, typer.Option(help="Random initial states.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Steps from each, with random torques.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Random states and torques: counts steps that do not converge and states that are not finite."""
+    configure_jax(many_threads=True)
+    from softground.bench.robustness import measure
+
+    given = {"states": states, "steps": steps}
+    _report("robustness", measure, "", as_json, **{key: value for key, value in given.items() if value is not None})
+
+
+# -- media by name ---------------------------------------------------------------------------------------
+
+
+def make_medium(name: str, strength: float, eps: float | None):
+    """The medium of a name of `softground media`."""
+    known = _media()
+    if name not in known:
+        raise OptionError(unknown_name("ground", name, known))
+    if eps is None:
+        return known[name](strength=strength)
+    _check_positive(eps=eps)
+    try:
+        return known[name](strength=strength, eps=eps)
+    except TypeError:
+        raise OptionError(f"--eps is of granular ground, {name} has none: leave it out") from None
+
+
+def _media() -> dict[str, Callable[..., Any]]:
+    from softground.media import Firm, ViscoElastic
+    from softground.media.named import NAMED
+
+    def foam(strength: float = 1.0):
+        """Foam: springs and dampers under the sole, with friction (romualdi2021)."""
+        return ViscoElastic(8e5 * strength, 1e4 * strength)
+
+    def firm(strength: float = 1.0):
+        """Firm ground: sinks a fraction of a millimetre; the rigid reference."""
+        return Firm(1e8 * strength, 1e6 * strength)
+
+    return {"foam": foam, "firm": firm} | dict(NAMED)
+
+
+# -- options and printing --------------------------------------------------------------------------------
+
+
+def _check_positive(**options: float) -> None:
+    for name, value in options.items():
+        if not 0 < value < float("inf"):
+            raise OptionError(f"--{name} must be positive, got {value:g}")
+
+
+def _names(given: list[str] | None) -> list[str] | None:
+    """Names from options that may be repeated and may hold commas."""
+    return [name.strip() for item in given for name in item.split(",") if name.strip()] if given else None
+
+
+def _first_line(function: Callable) -> str:
+    return (function.__doc__ or "").strip().split("\n")[0]
+
+
+def _report(title: str, measure: Callable[..., dict], rows: str, as_json: bool, **options) -> None:
+    """Measure; print the result as JSON only, or as a table of its entry `rows` and the rest as lines."""
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"measuring {title}"):
+        result = measure(**options)
+    if as_json:
+        print(json.dumps(result))
+        return
+    if rows:
+        _print_rows(title, result[rows])
+    _print_pairs("" if rows else title, {key: value for key, value in result.items() if key != rows})
+
+
+def _print_rows(title: str, rows: dict[str, dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+    table.add_column("", no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="left" if column == "" else "right")
+    for name, row in rows.items():
+        table.add_row(str(name), *(_text(row.get(column, "")) for column in columns))
+    Console().print(table)
+
+
+def _print_pairs(title: str, pairs: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title or None, title_justify="left", show_header=False)
+    for name, value in pairs.items():
+        table.add_row(name.replace("_", " "), _text(value))
+    Console().print(table)
+
+
+def _text(value: Any) -> str:
+    return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else str(value)
+
+
+if __name__ == "__main__":
+    app()

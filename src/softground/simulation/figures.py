@@ -1,0 +1,119 @@
+"""Figures of runs: forces, sinkage, the base's motion and the motors' power."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+#: Okabe and Ito's colours, which the colour-blind can tell apart.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+
+PAPER = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
+
+STYLE = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "lines.linewidth": 1.2,
+}
+
+
+def run_figure(dataset: xr.Dataset, title: str = "") -> Figure:
+    """One column of panels over time; a curve per foot where there are feet."""
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(7.0, 8.2), layout="constrained")
+        FigureCanvasAgg(figure)
+        panels = figure.subplots(5, 1, sharex=True, height_ratios=(3, 3, 3, 2.4, 2.4))
+        _draw_normal_force(panels[0], dataset)
+        _draw_tangential_force(panels[1], dataset)
+        _draw_depth(panels[2], dataset)
+        _draw_base(panels[3], dataset)
+        _draw_power(panels[4], dataset)
+        panels[-1].set_xlabel("time (s)")
+        panels[-1].set_xlim(float(dataset["time"][0]), float(dataset["time"][-1]))
+        panels[0].set_title(title or str(dataset.attrs["title"]), loc="left", fontweight="bold")
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 5), fontsize=8)
+        figure.align_ylabels(panels)
+    return figure
+
+
+def save_figure(figure: Figure, path: str | Path) -> Path:
+    """Write a figure whole; the ending of `path` chooses the format (png, pdf, svg)."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    try:
+        figure.savefig(temporary, dpi=160)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def motor_power(dataset: xr.Dataset) -> np.ndarray:
+    """Mechanical power (W) of every motor, positive when it drives."""
+    speed = dataset["velocity"].values[:, dataset["motor_dof"].values]
+    return dataset["torque"].values * speed
+
+
+def _per_foot(axes: Axes, dataset: xr.Dataset, values: np.ndarray, label: str) -> None:
+    for i, name in enumerate(dataset["foot"].values):
+        style = ("-", "--")[(i // len(COLOURS)) % 2]
+        axes.plot(dataset["time"], values[:, i], style, color=COLOURS[i % len(COLOURS)], label=_plain(name))
+    axes.set_ylabel(label)
+
+
+def _draw_normal_force(axes: Axes, dataset: xr.Dataset) -> None:
+    _per_foot(axes, dataset, dataset["wrench_world"].sel(wrench_axis="fz").values, "vertical force (N)")
+    weight = float(dataset.attrs["mass_kg"]) * 9.81 / dataset.sizes["foot"]
+    axes.axhline(weight, color="#777777", lw=0.9, ls=":", label="weight / feet")
+
+
+def _draw_tangential_force(axes: Axes, dataset: xr.Dataset) -> None:
+    _per_foot(axes, dataset, dataset["wrench_world"].sel(wrench_axis="fx").values, "force along x (N)")
+
+
+def _draw_depth(axes: Axes, dataset: xr.Dataset) -> None:
+    depth = 1000 * dataset["depth"].values
+    _per_foot(axes, dataset, depth, "depth (mm)")
+    axes.axhline(0.0, color="#a98c59", lw=1.0)
+    axes.set_ylim(bottom=max(depth.min(), -1.5 * max(depth.max(), 10.0)))
+    axes.invert_yaxis()  # down is down; the brown line is the surface
+
+
+def _draw_base(axes: Axes, dataset: xr.Dataset) -> None:
+    height = dataset["base_position"].sel(xyz="z").values
+    axes.plot(dataset["time"], height, color=COLOURS[-1])
+    axes.set_ylabel("base height (m)")
+    pitch = axes.twinx()
+    pitch.plot(dataset["time"], np.degrees(dataset["base_pitch"].values), color=COLOURS[1])
+    pitch.set_ylabel("base pitch (deg)", color=COLOURS[1])
+    pitch.tick_params(axis="y", labelcolor=COLOURS[1])
+    pitch.spines["right"].set_visible(True)
+    pitch.grid(False)
+
+
+def _draw_power(axes: Axes, dataset: xr.Dataset) -> None:
+    power = motor_power(dataset)
+    axes.plot(dataset["time"], np.maximum(power, 0).sum(1), color=COLOURS[0])
+    axes.plot(dataset["time"], np.minimum(power, 0).sum(1), color=COLOURS[4])
+    axes.set_ylabel("motor power (W)")
+    for text, colour, place in (("driving", COLOURS[0], 0.92), ("braking", COLOURS[4], 0.08)):
+        axes.text(0.995, place, text, color=colour, transform=axes.transAxes, ha="right", va="center", bbox=PAPER)
+
+
+def _plain(name: object) -> str:
+    return str(name).replace("_", " ")
