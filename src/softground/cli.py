@@ -26,7 +26,9 @@ class Group(TyperGroup):
             from rich.console import Console
             from rich.markup import escape
 
-            Console(stderr=True).print(f"[bold red]error:[/] [red]{escape(str(error))}", soft_wrap=True, highlight=False)
+            Console(stderr=True).print(
+                f"[bold red]error:[/] [red]{escape(str(error))}", soft_wrap=True, highlight=False
+            )
             raise typer.Exit(2) from error
 
 
@@ -38,20 +40,26 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-bench = typer.Typer(no_args_is_help=True, help="Measure speed and robustness, each beside a peer in the same run.")
+bench = typer.Typer(
+    no_args_is_help=True, help="Measure speed and robustness, each beside a peer in the same run."
+)
 app.add_typer(bench, name="bench")
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output, nothing else.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document on standard output, nothing else.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars, no table.")]
 
 
 def configure_jax(many_threads: bool = False) -> None:
-    """Settings that JAX reads when it starts: double precision; and one thread, which suits a robot's small arrays.
+    """Settings that JAX reads when it starts: double precision, and one thread, which suits small arrays.
 
     PJRT_NPROC=1 keeps XLA's executor sequential: small steps in a loop run 1.5 times as fast.
     """
     if "xla_cpu_multi_thread_eigen" not in os.environ.get("XLA_FLAGS", ""):
-        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false".strip()
+        os.environ["XLA_FLAGS"] = (
+            f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false".strip()
+        )
     if not many_threads:
         os.environ.setdefault("PJRT_NPROC", "1")
     os.environ.setdefault("JAX_ENABLE_X64", "1")
@@ -69,7 +77,9 @@ def _show_version(wanted: bool) -> None:
     epilog="First steps: [bold]softground demo[/]   then   [bold]softground simulate robosimian --slope 10[/]"
 )
 def main(
-    version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Version.")
+    ] = False,
 ) -> None:
     """Legged robots on ground that yields: sand, pebbles, foam."""
 
@@ -95,20 +105,30 @@ def demo(
     "[bold]softground simulate my_robot.xml --feet left_sole,right_sole --lock 'arm_*' --strength 2[/]"
 )
 def simulate(
-    robot: Annotated[str, typer.Argument(help="Name in the catalogue (softground robots), or an MJCF or URDF file.")],
+    robot: Annotated[
+        str, typer.Argument(help="Name in the catalogue (softground robots), or an MJCF or URDF file.")
+    ],
     ground: Annotated[str, typer.Option(help="Medium: see softground media.")] = "sand",
     slope: Annotated[float, typer.Option(help="Inclination in degrees, rising towards +x.")] = 0.0,
     seconds: Annotated[float, typer.Option(help="Duration, s.")] = 3.0,
     out: Annotated[Path, typer.Option(help="Run file to write (netCDF).")] = Path("run.nc"),
-    feet: Annotated[list[str] | None, typer.Option(help="Bodies, geoms or sites; commas, or give it again.")] = None,
-    lock: Annotated[list[str] | None, typer.Option(help="Joints to weld, * allowed; commas, or again.")] = None,
+    feet: Annotated[
+        list[str] | None, typer.Option(help="Bodies, geoms or sites; commas, or give it again.")
+    ] = None,
+    lock: Annotated[
+        list[str] | None, typer.Option(help="Joints to weld, * allowed; commas, or again.")
+    ] = None,
     planar: Annotated[bool, typer.Option("--planar", help="Keep to the x-z plane.")] = False,
     dt: Annotated[float, typer.Option(help="Time step, s.")] = 0.002,
     every: Annotated[int, typer.Option(help="Keep one sample per this many steps.")] = 1,
-    height: Annotated[float, typer.Option(help="Of the lowest foot above the ground at the start, m.")] = 0.05,
+    height: Annotated[
+        float, typer.Option(help="Of the lowest foot above the ground at the start, m.")
+    ] = 0.05,
     strength: Annotated[float, typer.Option(help="Factor on the forces of the ground.")] = 1.0,
     eps: Annotated[float | None, typer.Option(help="Temperature of granular ground, W.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Start with random velocities (0.1 m/s, rad/s) of this seed.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Start with random velocities (0.1 m/s, rad/s) of this seed.")
+    ] = None,
     video: Annotated[Path | None, typer.Option(help="Also make a film (.mp4, .gif).")] = None,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -133,8 +153,17 @@ def simulate(
     state = simulator.initial_state(v=v, height=height)
     control = hold_posture(model) if model.nu else None
     progress = not (quiet or as_json)
+    title = f"{model.name} on {ground}" + (f", {slope:g} deg slope" if slope else "")
     dataset = run(
-        simulator, state, control, seconds, every=every, progress=progress, seed=seed, command=shlex.join(sys.argv)
+        simulator,
+        state,
+        control,
+        seconds,
+        every=every,
+        progress=progress,
+        seed=seed,
+        command=shlex.join(sys.argv),
+        title=title,
     )
     save_run(out, dataset)
     if video is not None:
@@ -145,7 +174,7 @@ def simulate(
     if as_json:
         print(json.dumps(summary))
     elif not quiet:
-        _print_pairs(f"{model.name} on {ground}", summary)
+        _print_pairs(title, summary)
 
 
 @app.command(epilog="Example: [bold]softground robots[/]")
@@ -158,7 +187,10 @@ def robots(as_json: Json = False) -> None:
     if as_json:
         print(json.dumps(listings))
         return
-    rows = {row["name"]: {"dofs": row["dofs"], "mass (kg)": row["mass"], "": row["description"]} for row in listings}
+    rows = {
+        row["name"]: {"dofs": row["dofs"], "mass (kg)": row["mass"], "": row["description"]}
+        for row in listings
+    }
     _print_rows("robots", rows)
 
 
@@ -176,7 +208,9 @@ def media(as_json: Json = False) -> None:
 @app.command(epilog="Example: [bold]softground plot run.nc --out run.png --video run.mp4[/]")
 def plot(
     run_file: Annotated[Path, typer.Argument(help="Written by softground simulate, demo or save_run.")],
-    out: Annotated[Path | None, typer.Option(help="Figure (.png, .pdf, .svg); by default beside the run.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Figure (.png, .pdf, .svg); by default beside the run.")
+    ] = None,
     video: Annotated[Path | None, typer.Option(help="Also make a film (.mp4, .gif).")] = None,
     speed: Annotated[float, typer.Option(help="Of the film: 0.5 is slow motion.")] = 1.0,
 ) -> None:
@@ -193,25 +227,34 @@ def plot(
         print(animate(dataset, video, speed=speed))
 
 
-@bench.command("step", epilog="Example: [bold]softground bench step --json[/]")
-def bench_step(as_json: Json = False) -> None:
+@bench.command("step", epilog="Example: [bold]softground bench step --robot robosimian --json[/]")
+def bench_step(
+    robot: Annotated[list[str] | None, typer.Option(help="Of the catalogue; give it again for more.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Simulated time of a repetition, s.")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Repetitions; their median counts.")] = None,
+    dt: Annotated[float | None, typer.Option(help="Time step, s.")] = None,
+    as_json: Json = False,
+) -> None:
     """Time of one step in a loop on one core, beside MuJoCo C on a rigid plane."""
     configure_jax()
     from softground.bench.step import measure
 
-    _report("one step", measure, "robots", as_json)
+    options = {"robots": robot and tuple(robot), "seconds": seconds, "repeats": repeats, "dt": dt}
+    _report("one step", measure, "robots", as_json, options)
 
 
 @bench.command("batch", epilog="Example: [bold]softground bench batch --size 4096 --size 32768 --json[/]")
 def bench_batch(
-    size: Annotated[list[int] | None, typer.Option(help="Robots at once; give it again for more sizes.")] = None,
+    size: Annotated[
+        list[int] | None, typer.Option(help="Robots at once; give it again for more sizes.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Steps a second of many robots at once in float32, beside MJX with rigid contact. Uses a GPU if there is one."""
+    """Steps a second of many robots at once in float32, beside MJX with rigid contact; on a GPU if any."""
     configure_jax(many_threads=True)
     from softground.bench.batch import measure
 
-    _report("batches", measure, "batches", as_json, **({"sizes": tuple(size)} if size else {}))
+    _report("batches", measure, "batches", as_json, {"sizes": size and tuple(size)})
 
 
 @bench.command("robustness", epilog="Example: [bold]softground bench robustness --states 256 --steps 200[/]")
@@ -224,8 +267,7 @@ def bench_robustness(
     configure_jax(many_threads=True)
     from softground.bench.robustness import measure
 
-    given = {"states": states, "steps": steps}
-    _report("robustness", measure, "", as_json, **{key: value for key, value in given.items() if value is not None})
+    _report("robustness", measure, "", as_json, {"states": states, "steps": steps})
 
 
 # -- media by name ---------------------------------------------------------------------------------------
@@ -251,13 +293,20 @@ def _media() -> dict[str, Callable[..., Any]]:
 
     def foam(strength: float = 1.0):
         """Foam: springs and dampers under the sole, with friction (romualdi2021)."""
-        return ViscoElastic(8e5 * strength, 1e4 * strength)
+        return _scaled(ViscoElastic(), strength)
 
     def firm(strength: float = 1.0):
         """Firm ground: sinks a fraction of a millimetre; the rigid reference."""
-        return Firm(1e8 * strength, 1e6 * strength)
+        return _scaled(Firm(), strength)
 
     return {"foam": foam, "firm": firm} | dict(NAMED)
+
+
+def _scaled(medium, strength: float):
+    """A visco-elastic medium, stiffer and more damped by a factor."""
+    from dataclasses import replace
+
+    return replace(medium, stiffness=strength * medium.stiffness, damping=strength * medium.damping)
 
 
 # -- options and printing --------------------------------------------------------------------------------
@@ -278,12 +327,17 @@ def _first_line(function: Callable) -> str:
     return (function.__doc__ or "").strip().split("\n")[0]
 
 
-def _report(title: str, measure: Callable[..., dict], rows: str, as_json: bool, **options) -> None:
-    """Measure; print the result as JSON only, or as a table of its entry `rows` and the rest as lines."""
+def _report(
+    title: str, measure: Callable[..., dict], rows: str, as_json: bool, options: dict[str, Any]
+) -> None:
+    """Measure; print the result as JSON only, or as a table of its entry `rows` and the rest as lines.
+
+    Options that were not given (None) are left to `measure`.
+    """
     from rich.console import Console
 
     with Console(stderr=True).status(f"measuring {title}"):
-        result = measure(**options)
+        result = measure(**{name: value for name, value in options.items() if value})
     if as_json:
         print(json.dumps(result))
         return
@@ -300,7 +354,7 @@ def _print_rows(title: str, rows: dict[str, dict[str, Any]]) -> None:
     columns = list(dict.fromkeys(column for row in rows.values() for column in row))
     table.add_column("", no_wrap=True)
     for column in columns:
-        table.add_column(column, justify="left" if column == "" else "right")
+        table.add_column(_label(column), justify="left" if column == "" else "right", overflow="fold")
     for name, row in rows.items():
         table.add_row(str(name), *(_text(row.get(column, "")) for column in columns))
     Console().print(table)
@@ -312,12 +366,21 @@ def _print_pairs(title: str, pairs: dict[str, Any]) -> None:
 
     table = Table(title=title or None, title_justify="left", show_header=False)
     for name, value in pairs.items():
-        table.add_row(name.replace("_", " "), _text(value))
+        table.add_row(_label(name), _text(value))
     Console().print(table)
 
 
 def _text(value: Any) -> str:
-    return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else str(value)
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return f"{value:,}" if type(value) is int else str(value)
+
+
+def _label(name: str) -> str:
+    """A key of a result as words: "distance_m" becomes "distance (m)"."""
+    words, _, unit = name.rpartition("_")
+    known = {"m": "m", "n": "N", "j": "J", "us": "us"}
+    return f"{words} ({known[unit]})".replace("_", " ") if words and unit in known else name.replace("_", " ")
 
 
 if __name__ == "__main__":

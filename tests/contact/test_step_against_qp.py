@@ -88,7 +88,9 @@ def assert_within_bar(errors: dict[str, np.ndarray]):
 def test_the_two_reference_forms_agree(batch, exact):
     """Both are exact, so they differ by quadprog's rounding and by the curvature given to the epigraph: 1e-9 dt
     per watt, which weighs the dissipation t (below about 1e3 W) by 1e-6 relative."""
-    other = np.array([solve_velocity_qp(*one, DT) for one in zip(*(part[:200] for part in batch), strict=True)])
+    other = np.array(
+        [solve_velocity_qp(*one, DT) for one in zip(*(part[:200] for part in batch), strict=True)]
+    )
     error = np.abs(other - exact[:200]).max(1)
     print(f"\ntwo forms: median {np.median(error):.1e}, max {error.max():.1e} m/s")
     assert error.max() < 2e-5
@@ -133,7 +135,10 @@ def test_wrenches_lie_in_the_wrench_space(batch, solved):
     law = batch.problems(EPS).laws
     exactly = np.asarray(jax.vmap(jax.vmap(lambda law, u: law.wrench(u)))(law, solved.twists))
     for vertices, found, reported in zip(
-        batch.vertices[:200].reshape(-1, 26, 3), exactly.reshape(-1, 3), solved.wrenches.reshape(-1, 3), strict=False
+        batch.vertices[:200].reshape(-1, 26, 3),
+        exactly.reshape(-1, 3),
+        solved.wrenches.reshape(-1, 3),
+        strict=False,
     ):
         size = np.abs(vertices).max()
         if size == 0:
@@ -185,7 +190,10 @@ def solve_paper_qp(mass, momentum, jacobian, vertices, grains):
     form = response.T @ energy @ response
     scale = np.trace(form)  # quadprog judges definiteness in absolute terms
     solution = quadprog.solve_qp(
-        form / scale, -response.T @ energy @ free / scale, constraints, -np.concatenate([b for _, b in spaces])
+        form / scale,
+        -response.T @ energy @ free / scale,
+        constraints,
+        -np.concatenate([b for _, b in spaces]),
     )[0]
     return free + response @ solution
 
@@ -196,7 +204,9 @@ def test_grain_inertia_equals_the_papers_qp(batch):
     paper = np.array([solve_paper_qp(*one, GRAIN_INERTIA) for one in zip(*part, strict=True)])
     plain = np.array([solve_half_space_qp(*one, DT)[0] for one in zip(*part, strict=True)])
     grains = np.broadcast_to(GRAIN_INERTIA, (4, 3, 3))
-    metric = jax.vmap(lambda mass, jacobian: metric_with_grains(mass, jacobian, grains))(part.mass, part.jacobian)
+    metric = jax.vmap(lambda mass, jacobian: metric_with_grains(mass, jacobian, grains))(
+        part.mass, part.jacobian
+    )
     problems = part._replace(mass=np.asarray(metric)).problems(EPS)
     solution = cold(problems)
     impulse = part.momentum + DT * np.einsum("bfn,bfnv->bv", solution.wrenches, part.jacobian)

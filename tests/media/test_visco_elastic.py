@@ -81,7 +81,13 @@ def test_wrench_is_the_integral_over_a_rectangle(seed):
     pressed = pressed_foot(random)
     twist = 0.05 * random.normal(size=6)
     integral = [
-        dblquad(lambda t, s, i=i: density(*pressed, twist, s, t)[i], -LENGTH / 2, LENGTH / 2, -WIDTH / 2, WIDTH / 2)[0]
+        dblquad(
+            lambda t, s, i=i: density(*pressed, twist, s, t)[i],
+            -LENGTH / 2,
+            LENGTH / 2,
+            -WIDTH / 2,
+            WIDTH / 2,
+        )[0]
         for i in range(6)
     ]
     size = np.abs(integral).max()
@@ -128,7 +134,9 @@ def test_projection_is_the_nearest_force_in_the_cone(force, friction):
 PROJECT = jax.jit(project_on_cone)
 
 
-@pytest.mark.xfail(reason="project_with_rate: without friction 0 <= 0 * normal 'sticks' although normal < 0: it pulls")
+@pytest.mark.xfail(
+    reason="project_with_rate: without friction 0 <= 0 * normal 'sticks' although normal < 0: it pulls"
+)
 def test_ground_without_friction_does_not_pull():
     np.testing.assert_array_equal(PROJECT(np.array([0.0, 0.0, -1.0]), 0.0), 0.0)
 
@@ -205,7 +213,9 @@ def test_anchor_is_set_where_the_point_meets_the_surface():
     np.testing.assert_allclose(foot.memory[:, :2], where, atol=1e-14)
 
 
-@pytest.mark.xfail(reason="associated projection: a point above the surface is pushed when friction*dt*slip > gap")
+@pytest.mark.xfail(
+    reason="associated projection: a point above the surface is pushed when friction*dt*slip > gap"
+)
 def test_foot_above_the_surface_feels_nothing():
     """A swing foot passing 0.5 mm above the ground at 2 m/s, and staying there."""
     foot = Drag(ViscoElastic(K, B, 0.6), SOLE, depth=-5e-4)

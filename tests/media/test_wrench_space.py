@@ -59,7 +59,9 @@ def test_strength_scales_the_wrenches_and_the_origin_stays():
 def test_reference_height_shifts_the_torque():
     space = WrenchSpace(np.ones((3, 4, 3)), DepthTilt(powers=1, harmonics=1), reference_height=0.1572)
     foot = jax.tree.map(lambda x: x[0], feet(0.03, 0.2))
-    np.testing.assert_allclose(space.reference(foot), 0.1572 * np.array([np.sin(0.2), 0, np.cos(0.2)]), rtol=1e-14)
+    np.testing.assert_allclose(
+        space.reference(foot), 0.1572 * np.array([np.sin(0.2), 0, np.cos(0.2)]), rtol=1e-14
+    )
     assert WrenchSpace(np.ones((3, 4, 3)), DepthTilt(powers=1, harmonics=1)).reference(foot) is None
 
 

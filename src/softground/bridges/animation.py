@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import imageio
+import imageio.v3
 import imageio_ffmpeg
 import numpy as np
 import xarray as xr
@@ -34,7 +34,7 @@ def animate(
     title: str = "",
     progress: bool = True,
 ) -> Path:
-    """Film a run to `path` (.mp4 or .gif), `speed` times as fast as life; `size` is width and height in pixels.
+    """Film a run to `path` (.mp4 or .gif), `speed` times as fast as life, of `size` (width, height) pixels.
 
     Drawn by MuJoCo's renderer where EGL or OSMesa works, else by matplotlib from the side, and then says so.
     """
@@ -56,11 +56,12 @@ def frames(play: Playback, size: tuple[int, int], console: Console | None = None
     if backend is not None:
         return mujoco_frames(play, backend, *size)
     if console is not None:
-        console.print("no off-screen OpenGL (EGL or OSMesa) here: the film is drawn from the side by matplotlib")
+        reason = "no off-screen OpenGL (EGL or OSMesa) here"
+        console.print(f"{reason}: the film is drawn from the side by matplotlib", soft_wrap=True)
     return side_view_frames(play, *size)
 
 
-def write_film(path: Path, images: Iterator[np.ndarray], fps: int) -> Path:
+def write_film(path: Path, images: Iterable[np.ndarray], fps: int) -> Path:
     """Encode images; written whole, under a temporary name first."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
@@ -73,24 +74,35 @@ def write_film(path: Path, images: Iterator[np.ndarray], fps: int) -> Path:
     return path
 
 
-def _encode_gif(path: Path, images: Iterator[np.ndarray], fps: int) -> None:
-    with imageio.get_writer(path, duration=1000 / fps, loop=0) as writer:
-        for image in images:
-            writer.append_data(image)
+def _encode_gif(path: Path, images: Iterable[np.ndarray], fps: int) -> None:
+    imageio.v3.imwrite(path, list(images), duration=1000 / fps, loop=0)
 
 
-def _encode_mp4(path: Path, images: Iterator[np.ndarray], fps: int) -> None:
+def _encode_mp4(path: Path, images: Iterable[np.ndarray], fps: int) -> None:
     """Pipe raw frames to the ffmpeg that imageio-ffmpeg carries.
 
     Not through imageio: its way of starting ffmpeg forks, which JAX's threads do not survive for certain.
     """
+    images = iter(images)
     first = next(images)
     height, width = first.shape[:2]
     source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(fps), "-i", "-"]
-    target = ["-c:v", "libx264", "-preset", "fast", "-crf", "21", "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
+    target = [
+        "-c:v",
+        "libx264",
+        "-preset",
+        "fast",
+        "-crf",
+        "21",
+        "-pix_fmt",
+        "yuv420p",
+        "-movflags",
+        "+faststart",
+    ]
     command = [imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", *source, *target, str(path)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
-    assert process.stdin is not None and process.stderr is not None
+    assert process.stdin is not None
+    assert process.stderr is not None
     try:
         for image in itertools.chain([first], images):
             process.stdin.write(np.ascontiguousarray(image).tobytes())

@@ -26,14 +26,16 @@ print("works")
 
 @functools.cache
 def find_backend() -> str | None:
-    """"egl" (a GPU, or Mesa), "osmesa" (software), or None where neither works. SOFTGROUND_GL=none skips both."""
+    """The first of `BACKENDS` that works, or None. SOFTGROUND_GL=egl, osmesa or none narrows the choice."""
     wanted = os.environ.get("SOFTGROUND_GL", "")
     candidates = [wanted] if wanted in BACKENDS else [] if wanted == "none" else BACKENDS
     return next((backend for backend in candidates if _works(backend)), None)
 
 
 def _works(backend: str) -> bool:
-    environment = {key: value for key, value in os.environ.items() if key not in ("MUJOCO_GL", "PYOPENGL_PLATFORM")}
+    environment = {
+        key: value for key, value in os.environ.items() if key not in ("MUJOCO_GL", "PYOPENGL_PLATFORM")
+    }
     try:
         trial = subprocess.run(
             [sys.executable, "-c", _TRIAL.format(backend=backend)],

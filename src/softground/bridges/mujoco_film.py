@@ -30,7 +30,13 @@ def mujoco_frames(play: Playback, backend: str, width: int, height: int) -> Iter
         for i in range(len(play.time)):
             _pose(model, data, play, i)
             mujoco.mjv_updateScene(
-                model, data, mujoco.MjvOption(), None, _camera(play, look[i]), mujoco.mjtCatBit.mjCAT_ALL, scene
+                model,
+                data,
+                mujoco.MjvOption(),
+                None,
+                _camera(play, look[i]),
+                mujoco.mjtCatBit.mjCAT_ALL,
+                scene,
             )
             _draw_prints(scene, prints, i)
             _draw_forces(scene, play, i)
@@ -41,7 +47,7 @@ def mujoco_frames(play: Playback, backend: str, width: int, height: int) -> Iter
 
 
 def footprints(play: Playback) -> list[tuple[int, np.ndarray, np.ndarray, float]]:
-    """Where feet have pressed the ground and left again: (first frame to draw it, place, surface frame, depth)."""
+    """Where feet have pressed the ground and left: (first frame to draw it, place, surface frame, radius)."""
     prints = []
     for foot in range(play.foot.shape[1]):
         inside = np.concatenate([[False], play.depth[:, foot] > 0, [False]])
@@ -51,7 +57,8 @@ def footprints(play: Playback) -> list[tuple[int, np.ndarray, np.ndarray, float]
             deepest = begin + int(np.argmax(play.depth[begin:end, foot]))
             depth = play.depth[deepest, foot]
             frame = np.asarray(play.surface.frame(play.foot[deepest, foot]), dtype=float)
-            prints.append((int(end), play.foot[deepest, foot] + depth * frame[:, 2], frame, float(depth)))
+            size = float(play.foot_radius[foot] + min(depth, play.foot_radius[foot]))
+            prints.append((int(end), play.foot[deepest, foot] + depth * frame[:, 2], frame, size))
     return prints
 
 
@@ -65,19 +72,20 @@ def _camera(play: Playback, base: np.ndarray) -> mujoco.MjvCamera:
     """From the robot's right and a little above, following the base."""
     camera = mujoco.MjvCamera()
     camera.type = mujoco.mjtCamera.mjCAMERA_FREE
-    camera.lookat[:] = base - np.array([0.0, 0.0, 0.45 * play.size])
-    camera.distance, camera.azimuth, camera.elevation = 2.4 * play.size, 105.0, -13.0
+    camera.lookat[:] = base - np.array([0.0, 0.0, 0.38 * play.size])
+    camera.distance, camera.azimuth, camera.elevation = 2.3 * play.size, 105.0, -13.0
     return camera
 
 
 def _draw_forces(scene: mujoco.MjvScene, play: Playback, i: int) -> None:
-    """An arrow beside each foot: as long as 1.2 times the robot's height for a force of the robot's weight."""
-    beside = np.array([0.0, -0.11 * play.size, 0.0])  # towards the camera, out of the leg
-    up = np.array([0.0, 0.0, 1.0])
-    for foot, force, depth in zip(play.foot[i], play.force[i], play.depth[i], strict=True):
+    """An arrow beside each foot: 1.2 times the robot's height for a force of the robot's weight."""
+    for foot, force, depth, radius in zip(
+        play.foot[i], play.force[i], play.depth[i], play.foot_radius, strict=True
+    ):
         if np.linalg.norm(force) < 0.01 * play.weight:
             continue
-        foot = foot + max(depth, 0.0) * up + beside  # out of the ground, to be seen
+        # Towards the camera, out of the leg, and up, out of the ground: to be seen.
+        foot = foot + np.array([0.0, -(radius + 0.05 * play.size), max(depth, 0.0)])
         tip = foot + 1.2 * play.size * force / play.weight
         geom = _new_geom(scene, mujoco.mjtGeom.mjGEOM_ARROW, ARROW)
         if geom is not None:
@@ -86,11 +94,10 @@ def _draw_forces(scene: mujoco.MjvScene, play: Playback, i: int) -> None:
 
 
 def _draw_prints(scene: mujoco.MjvScene, prints, i: int) -> None:
-    for first, place, frame, depth in prints:
+    for first, place, frame, radius in prints:
         if i >= first:
             geom = _new_geom(scene, mujoco.mjtGeom.mjGEOM_ELLIPSOID, PRINT)
             if geom is not None:
-                radius = 0.05 + min(depth, 0.05)
                 geom.size[:] = [radius, radius, 0.004]
                 geom.pos[:], geom.mat[:] = place, frame
 

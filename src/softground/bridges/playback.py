@@ -1,4 +1,4 @@
-"""Playback: the moments of a run that a film shows, with the pose of every body and the force on every foot."""
+"""Playback: the moments of a run that a film shows, with bodies' poses and feet's forces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import numpy as np
 import xarray as xr
 
 from softground.errors import OptionError
-from softground.robots import Robot
+from softground.robots import Box, Robot, Shape
+from softground.robots.arrays import Array
 from softground.simulation.description import restore
 from softground.simulation.run_file import _arrays
 from softground.surfaces import Surface
@@ -32,13 +33,14 @@ class Playback:
     force: np.ndarray  # (frame, foot, 3) N, world
     depth: np.ndarray  # (frame, foot) m
     foot_body: np.ndarray  # (foot,) body of the model
+    foot_radius: np.ndarray  # (foot,) m
     weight: float  # N
-    size: float  # m, height of the robot
+    size: float  # m, of the robot: its height, or three quarters of its length
     title: str
 
 
 def playback(dataset: xr.Dataset, *, fps: int, speed: float, title: str = "") -> Playback:
-    """Sample a run at the frames of a film of `fps` frames a second that plays `speed` times as fast as life."""
+    """Sample a run at the frames of a film, `fps` a second, that plays `speed` times as fast as life."""
     if not speed > 0 or fps < 1:
         raise OptionError(f"speed must be positive and fps at least 1, got {speed} and {fps}")
     recipe = json.loads(dataset.attrs["simulator_recipe"])
@@ -63,8 +65,9 @@ def playback(dataset: xr.Dataset, *, fps: int, speed: float, title: str = "") ->
         force=dataset["wrench_world"].values[rows][..., :3],
         depth=dataset["depth"].values[rows],
         foot_body=foot_body,
+        foot_radius=np.array([_radius(foot.shape) for foot in robot.feet]),
         weight=float(robot.total_mass) * 9.81,
-        size=float(max(0.2, dataset["base_position"].values[0, 2] - sole[0, :, 2].min())),
+        size=_size(model, dataset["configuration"].values[0]),
         title=title or str(dataset.attrs["title"]),
     )
 
@@ -73,6 +76,25 @@ def heights(surface: Surface, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Height (m) of the ground over every (x, y) of two arrays of one shape."""
     points = jnp.stack([jnp.asarray(x).ravel(), jnp.asarray(y).ravel()], -1)
     return np.asarray(jax.jit(jax.vmap(surface.height))(points)).reshape(np.shape(x))
+
+
+def _size(model: mujoco.MjModel, q: np.ndarray) -> float:
+    """Height, or three quarters of the length, of the box around the robot's geometry (m)."""
+    data = mujoco.MjData(model)
+    data.qpos[:] = q
+    mujoco.mj_kinematics(model, data)
+    moving = [g for g in range(model.ngeom) if model.body_weldid[model.geom_bodyid[g]] != 0]
+    if not moving:
+        return 1.0
+    rotation = data.geom_xmat[moving].reshape(-1, 3, 3)
+    middle = data.geom_xpos[moving] + np.einsum("gij,gj->gi", rotation, model.geom_aabb[moving, :3])
+    half = np.einsum("gij,gj->gi", np.abs(rotation), model.geom_aabb[moving, 3:])
+    extent = (middle + half).max(axis=0) - (middle - half).min(axis=0)
+    return float(max(extent[2], 0.75 * extent[0], 0.1))
+
+
+def _radius(shape: Shape) -> float:
+    return shape.width / 2 if isinstance(shape, Box) else shape.radius
 
 
 def _body_poses(model: mujoco.MjModel, configurations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -86,7 +108,7 @@ def _body_poses(model: mujoco.MjModel, configurations: np.ndarray) -> tuple[np.n
     return position, quaternion
 
 
-def _carried(position: np.ndarray, quaternion: np.ndarray, point: np.ndarray) -> np.ndarray:
+def _carried(position: np.ndarray, quaternion: np.ndarray, point: Array) -> np.ndarray:
     """Points (frame, 3) fixed to a body, in the world."""
     result = np.zeros_like(position)
     for i, turn in enumerate(quaternion):

@@ -31,6 +31,7 @@ def rigid_peer(robot: Robot, dt: float, kp, kd) -> mujoco.MjModel:
         body.add_geom(type=sphere, size=[radius, 0, 0], pos=position, contype=1, conaffinity=1, mass=0)
     _use_servos(spec, robot, kp, kd)
     spec.option.timestep = dt
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST  # servos need their damping implicit
     return spec.compile()
 
 

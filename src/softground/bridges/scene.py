@@ -1,6 +1,6 @@
 """The scene of a film: the robot's visible geometry on textured ground, under a sky, as one MuJoCo model.
 
-The robot is drawn, not simulated: every body of its model becomes a mocap body that is put where the run has it.
+The robot is drawn, not simulated: each body of its model becomes a mocap body, put where the run has it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ def build_scene(play: Playback, width: int, height: int) -> mujoco.MjModel:
     """Model with `body_0 ... body_n` as mocap bodies in the order of the robot's model."""
     spec = mujoco.MjSpec()
     spec.visual.global_.offwidth, spec.visual.global_.offheight = width, height
-    spec.visual.quality.shadowsize, spec.visual.quality.offsamples = 1024, 2  # software rendering pays for more
+    spec.visual.quality.shadowsize, spec.visual.quality.offsamples = (
+        1024,
+        2,
+    )  # software rendering pays for more
     spec.visual.headlight.ambient[:] = 0.38
     spec.visual.headlight.diffuse[:] = 0.25
     spec.visual.headlight.specular[:] = 0.0

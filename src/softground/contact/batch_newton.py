@@ -18,9 +18,8 @@ from softground.contact.newton import (
     Solution,
     along,
     cold_start,
-    direction_from,
     finish,
-    first_iterate,
+    newton_direction,
     warm_start,
 )
 from softground.contact.problem import StepProblem
@@ -36,12 +35,11 @@ class BatchNewton(eqx.Module):
     sufficient: float = eqx.field(static=True, default=0.1)
 
     def __call__(self, problem: StepProblem, warm_twists: Float[Array, "f n"] | None = None) -> Solution:
-        start = cold_start(problem) if warm_twists is None else warm_start(problem, warm_twists)
-        state = first_iterate(problem, start)
+        state = cold_start(problem) if warm_twists is None else warm_start(problem, warm_twists)
         for _ in range(self.iterations - 1):
             length = self._step_length(problem, state)
             v, twists = state.at(length)
-            state = direction_from(problem, v, twists, problem.local_model(v, twists), state.iteration + 1)
+            state = newton_direction(problem, v, twists, problem.local_model(v, twists), state.iteration + 1)
         return finish(problem, state, self._step_length(problem, state), self.tolerance)
 
     def _step_length(self, problem: StepProblem, state: Iterate) -> Float[Array, ""]:

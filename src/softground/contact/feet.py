@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from softground.media.base import COMPONENTS, FootInGround, Medium
 from softground.robots import Robot
+from softground.robots.rotations import matmul3
 from softground.surfaces import Surface
 
 
@@ -20,7 +21,7 @@ def feet_in_ground(robot: Robot, kinematics, surface: Surface) -> FootInGround:
     def place(position, rotation, clearance):
         frame = surface.frame(position)
         depth = clearance - surface.signed_distance(position)
-        return FootInGround(depth, position, frame.T @ rotation, frame)
+        return FootInGround(depth, position, matmul3(frame.T, rotation), frame)
 
     return jax.vmap(place)(positions, rotations, clearance.astype(positions.dtype))
 
@@ -35,7 +36,8 @@ def contact_jacobian(
     """
 
     def one(foot: FootInGround, jacobian, medium: Medium):
-        linear, angular = foot.surface.T @ jacobian[:3], foot.surface.T @ jacobian[3:]
+        turn = foot.surface.T
+        linear, angular = matmul3(turn, jacobian[:3]), matmul3(turn, jacobian[3:])
         reference = medium.reference(foot)
         if reference is not None:
             linear = linear + jnp.cross(angular, reference[:, None], axis=0)

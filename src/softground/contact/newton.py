@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from softground.contact.linear import solve_spd_fast
-from softground.contact.problem import LocalModel, StepProblem
+from softground.contact.problem import LocalModel, StepProblem, product
 
 
 class Newton(eqx.Module):
@@ -33,8 +33,7 @@ class Newton(eqx.Module):
 
     def __call__(self, problem: StepProblem, warm_twists: Float[Array, "f n"] | None = None) -> Solution:
         """Minimise; without `warm_twists` start from the free motion (a cold start)."""
-        start = cold_start(problem) if warm_twists is None else warm_start(problem, warm_twists)
-        first = first_iterate(problem, start)
+        first = cold_start(problem) if warm_twists is None else warm_start(problem, warm_twists)
         state = jax.lax.while_loop(self._unfinished, lambda s: self._iterate(problem, s), first)
         return finish(problem, state, 1.0, self.tolerance)
 
@@ -52,7 +51,7 @@ class Newton(eqx.Module):
             return length, problem.local_model(*state.at(length))
 
         length, model = jax.lax.cond(overshoots, searched, lambda: (jnp.ones_like(slope), full))
-        return direction_from(problem, *state.at(length), model, state.iteration + 1)
+        return newton_direction(problem, *state.at(length), model, state.iteration + 1)
 
     def _line_search(self, problem: StepProblem, state: Iterate) -> Float[Array, ""]:
         """Zero of the slope on (0, 1): Newton, kept inside a shrinking bracket."""
@@ -106,39 +105,47 @@ class Iterate(NamedTuple):
         return self.v + length * self.direction, self.twists + length * self.twist_direction
 
 
-def cold_start(problem: StepProblem) -> Float[Array, "nv"]:
-    """The motion without ground."""
-    return solve_spd_fast(problem.metric, problem.momentum)
-
-
-def warm_start(problem: StepProblem, twists: Float[Array, "f n"]) -> Float[Array, "nv"]:
-    """Solution of the step whose forces are linear about the given twists."""
-    model = problem.local_model(jnp.zeros_like(problem.momentum), twists)
-    extrapolated = model.wrench + (model.stiffness @ twists[..., None])[..., 0]
-    force = problem.generalised(extrapolated, model.joint_force)
-    return solve_spd_fast(problem.hessian(model), problem.momentum + problem.dt * force)
-
-
-def first_iterate(problem: StepProblem, v: Float[Array, "nv"]) -> Iterate:
-    """Newton direction from a starting velocity."""
+def cold_start(problem: StepProblem) -> Iterate:
+    """Newton direction from the motion without ground."""
+    v = solve_spd_fast(problem.metric, problem.momentum)
     twists = problem.twists(v)
-    return direction_from(problem, v, twists, problem.local_model(v, twists), jnp.zeros((), jnp.int32))
+    return newton_direction(problem, v, twists, problem.local_model(v, twists), jnp.zeros((), jnp.int32))
 
 
-def direction_from(problem: StepProblem, v, twists, model: LocalModel, iteration) -> Iterate:
+def warm_start(problem: StepProblem, twists: Float[Array, "f n"]) -> Iterate:
+    """From the solution of the step whose forces are linear about the given twists.
+
+    The first direction uses the same Hessian again: where the guess was good, as it mostly is, this second solve
+    with one factorisation is all there is to do.
+    """
+    model = problem.local_model(jnp.zeros_like(problem.momentum), twists)
+    hessian = problem.hessian(model)
+    extrapolated = model.wrench + (model.stiffness * twists[:, None]).sum(-1)
+    force = problem.generalised(extrapolated, model.joint_force)
+    v = solve_spd_fast(hessian, problem.momentum + problem.dt * force)
+    wrench, joint_force = problem.forces(v)
+    here = model._replace(wrench=wrench, joint_force=joint_force)
+    return _direction(problem, v, problem.twists(v), here, hessian, jnp.zeros((), jnp.int32))
+
+
+def newton_direction(problem: StepProblem, v, twists, model: LocalModel, iteration) -> Iterate:
     """Newton direction from v, where the forces are those of `model`."""
-    inertial = problem.metric @ v - problem.momentum
+    return _direction(problem, v, twists, model, problem.hessian(model), iteration)
+
+
+def _direction(problem: StepProblem, v, twists, model: LocalModel, hessian, iteration) -> Iterate:
+    inertial = product(problem.metric, v) - problem.momentum
     gradient = inertial - problem.dt * problem.generalised(model.wrench, model.joint_force)
-    direction = -solve_spd_fast(problem.hessian(model), gradient)
+    direction = -solve_spd_fast(hessian, gradient)
     return Iterate(
         v,
         twists,
         model,
         direction,
         twist_direction=problem.twists(direction),
-        inertial_slope=inertial @ direction,
-        inertial_curvature=direction @ (problem.metric @ direction),
-        decrement=-(gradient @ direction),
+        inertial_slope=(inertial * direction).sum(),
+        inertial_curvature=(direction * product(problem.metric, direction)).sum(),
+        decrement=-(gradient * direction).sum(),
         iteration=iteration,
     )
 
@@ -170,7 +177,7 @@ def finish(problem: StepProblem, state: Iterate, length, tolerance: float) -> So
     """Take the last step, and the forces of its linear model: a full step balances momentum to rounding."""
     model = state.model
     v, twists = state.at(length)
-    change = length * (model.stiffness @ state.twist_direction[..., None])[..., 0]
+    change = length * (model.stiffness * state.twist_direction[:, None]).sum(-1)
     return Solution(
         velocity=v,
         twists=twists,

@@ -20,6 +20,11 @@ from softground.contact.joints import JointLaw
 from softground.media.base import Law
 
 
+def product(matrix: Float[Array, "*b m n"], vector: Float[Array, "n"]) -> Float[Array, "*b m"]:
+    """Matrix times vector, as a sum of products: for sizes like ours XLA's matrix library costs more to call."""
+    return (matrix * vector).sum(-1)
+
+
 class LocalModel(NamedTuple):
     """Forces at one velocity and how they change with it."""
 
@@ -40,7 +45,7 @@ class StepProblem(eqx.Module):
     dt: Float[Array, ""]  # s
 
     def twists(self, v: Float[Array, "nv"]) -> Float[Array, "f n"]:
-        return self.jacobian @ v
+        return product(self.jacobian, v)
 
     def local_model(self, v: Float[Array, "nv"], twists: Float[Array, "f n"]) -> LocalModel:
         """Forces and stiffnesses at v; the twists come separately so that a warm start may differ."""
@@ -63,18 +68,17 @@ class StepProblem(eqx.Module):
 
     def gradient(self, v, wrench, joint_force) -> Float[Array, "nv"]:
         """Momentum balance of the step, kg m/s: zero at the solution."""
-        return self.metric @ v - self.momentum - self.dt * self.generalised(wrench, joint_force)
+        return product(self.metric, v) - self.momentum - self.dt * self.generalised(wrench, joint_force)
 
     def generalised(self, wrench: Float[Array, "f n"], joint_force: Float[Array, "nv"]) -> Float[Array, "nv"]:
         """Generalised force of the feet's wrenches and the joints."""
-        rows = self.jacobian.reshape(-1, self.jacobian.shape[-1])
-        return wrench.reshape(-1) @ rows + joint_force
+        return (wrench[..., None] * self.jacobian).sum((0, 1)) + joint_force
 
     def hessian(self, model: LocalModel) -> Float[Array, "nv nv"]:
         """Second derivative of the objective, symmetric positive definite."""
         rows = self.jacobian.reshape(-1, self.jacobian.shape[-1])
-        stiff_rows = (model.stiffness @ self.jacobian).reshape(rows.shape)
-        curvature = rows.T @ stiff_rows
+        stiff_rows = (model.stiffness[..., None] * self.jacobian[:, None]).sum(2).reshape(rows.shape)
+        curvature = (rows[:, :, None] * stiff_rows[:, None, :]).sum(0)
         if self.joints is not None:
             curvature = curvature + jnp.diag(model.joint_stiffness)
         return self.metric + self.dt * curvature

@@ -5,13 +5,14 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from softground.errors import OptionError
 from softground.robots import Robot
+from softground.robots.arrays import Array
 
 DAMPING = 1e-3
-"""Of the least squares, relative to the size of the Jacobian: a singular leg moves slowly instead of wildly."""
+"""Of the least squares, relative to the Jacobian's size: a singular leg moves slowly instead of wildly."""
 PITCH_LENGTH = 0.2  # m: an error of the foot's pitch of 1 rad counts as much as this distance
 ITERATIONS, LONGEST_STEP = 40, 0.3  # per target, and rad (m for slides) of a joint in one iteration
 TOLERANCE = 1e-4  # m
@@ -23,11 +24,12 @@ def joints_for_feet(
     pitch: Float[np.ndarray, "... F"] | None = None,
     guess: Float[np.ndarray, "nq"] | None = None,
 ) -> Float[np.ndarray, "... nq"]:
-    """Configurations whose feet are at `positions` (m) and, if given, have `pitch` (rad), in the base's frame.
+    """Configurations whose feet are at `positions` (m) and have `pitch` (rad, if given) in the base's frame.
 
-    The base is the robot's first body and stays where `guess` (by default the posture) has it; only joints with
-    motors move, within their limits. A sequence of targets (leading axis) is solved one after the other, each from
-    the last: a smooth path of the feet gives a smooth path of the joints. In the plane only x and z count.
+    The base is the robot's first body and stays where `guess` (by default the posture) has it; only
+    joints with motors move, within their limits. A sequence of targets (leading axis) is solved one after
+    the other, each from the last: a smooth path of the feet gives a smooth path of the joints. In the
+    plane only x and z count.
 
     Raises OptionError, naming the worst foot, where a target cannot be reached within 0.1 mm.
     """
@@ -52,7 +54,9 @@ def feet_in_base(robot: Robot, q: Float[Array, "nq"]) -> Float[Array, "F 4"]:
     origin, axes = (part[0] for part in robot.body_poses(kin))
     position, rotation = robot.foot_poses(kin)
     local = jnp.einsum("ij,fjk->fik", axes.T, rotation)
-    return jnp.concatenate([(position - origin) @ axes, jnp.arctan2(local[:, 0, 2], local[:, 2, 2])[:, None]], 1)
+    return jnp.concatenate(
+        [(position - origin) @ axes, jnp.arctan2(local[:, 0, 2], local[:, 2, 2])[:, None]], 1
+    )
 
 
 def _follow(robot: Robot, q, path: Float[Array, "k F 4"], weight: Float[Array, "4"]):
@@ -86,5 +90,6 @@ def _check_reached(robot: Robot, error: Float[np.ndarray, "k F"]) -> None:
     knot, foot = np.unravel_index(np.argmax(np.nan_to_num(error, nan=np.inf)), error.shape)
     raise OptionError(
         f"foot {robot.feet[foot].name!r} cannot reach target {knot} of {len(error)}: it stays "
-        f"{error[knot, foot]:.3g} m away; bring it nearer to the hip, widen the joint limits, or start from a guess with bent limbs"
+        f"{error[knot, foot]:.3g} m away; bring it nearer to the hip, widen the joint limits, or "
+        "start from a guess with bent limbs"
     )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import numpy as np
 
 from softground.robots import Robot
 from softground.simulation.simulator import Control
 
-#: Natural frequency (rad/s) and damping ratio of a joint servo. At 5 Hz a standing robot sags by g / w^2, 1 cm.
+#: Natural frequency (rad/s) and damping ratio of a joint servo. At 5 Hz a robot sags by g / w^2 = 1 cm.
 FREQUENCY, DAMPING_RATIO = 10 * np.pi, 1.0
 
 
@@ -17,15 +19,18 @@ def servo_gains(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gains kp (N m/rad) and kd (N m s/rad) of every motor: kp = w^2 I, kd = 2 zeta w I.
 
-    I is the inertia that the joint works against at posture q: that of what hangs on it (the diagonal of the
-    mass matrix), and, because a foot on the ground turns the joint round to move the robot instead, the foot's
-    share of the total mass at the foot's distance r from the joint's axis: I = M_ii + sum over its feet of m r^2 / F.
-    A motor that lifts the whole robot (the rig that carries a single foot) gets none: it would hold it in the air.
-    The servo is implicit in time (`Control`), so that no gain is too high for the time step.
+    I is the inertia that the joint works against at posture q: that of what hangs on it (the diagonal of
+    the mass matrix), and, because a foot on the ground turns the joint round to move the robot instead,
+    the foot's share of the total mass at the foot's distance r from the joint's axis: I = M_ii + sum over
+    its feet of m r^2 / F. A motor that lifts the whole robot (the rig that carries a single foot) gets
+    none: it would hold it in the air. The servo is implicit in time (`Control`), so that no gain is too
+    high for the time step.
     """
     q = np.asarray(robot.posture if q is None else q, dtype=float)
     mass, jacobians = jax.jit(lambda q: (robot.mass_matrix(q), robot.foot_jacobians(q)))(q)
-    reach = np.square(np.asarray(jacobians)[:, :3, :]).sum(axis=(0, 1))  # sum over feet of r^2; slides: 1 each
+    reach = np.square(np.asarray(jacobians)[:, :3, :]).sum(
+        axis=(0, 1)
+    )  # sum over feet of r^2; slides: 1 each
     inertia = np.diag(np.asarray(mass)) + float(robot.total_mass) / len(robot.feet) * reach
     lifts = np.isclose(np.asarray(jacobians), np.array([0, 0, 1, 0, 0, 0])[:, None]).all(axis=(0, 1))
     inertia = np.where(lifts, 0.0, inertia)[list(robot.actuated)]
@@ -36,9 +41,10 @@ def hold_posture(robot: Robot, q=None, **options) -> Control:
     """Control that holds the motors at posture q (by default the robot's); `options` go to `servo_gains`."""
     q = np.asarray(robot.posture if q is None else q, dtype=float)
     kp, kd = servo_gains(robot, q, **options)
-    return Control(position=motor_positions(robot, q), kp=kp, kd=kd)
+    gains: dict[str, Any] = {"kp": kp, "kd": kd}
+    return Control(position=motor_positions(robot, q), **gains)
 
 
-def motor_positions(robot: Robot, q: np.ndarray) -> np.ndarray:
+def motor_positions(robot: Robot, q: np.ndarray) -> Any:
     """Joint positions (rad, m) of the motors in configuration q."""
     return np.asarray(q)[..., np.array(robot.dof_q, dtype=int)[list(robot.actuated)]]

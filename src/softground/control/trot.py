@@ -1,21 +1,23 @@
 """A designed trot: diagonal pairs of feet swing in turn; the joints follow tables in time, open loop.
 
-In the base's frame a foot on the ground moves backwards at the walking speed, L / (duty T); in the air it covers,
-seen from the ground, one stride L / duty by a minimum-jerk curve, so that it lifts off and lands with zero
-velocity over the ground, and rises by a bump of the same smoothness.
+In the base's frame a foot on the ground moves backwards at the walking speed, L / (duty T); in the air it
+covers, seen from the ground, one stride L / duty by a minimum-jerk curve, so that it lifts off and lands
+with zero velocity over the ground, and rises by a bump of the same smoothness.
 """
 
 from __future__ import annotations
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from softground.control.inverse_kinematics import feet_in_base, joints_for_feet
 from softground.control.posture import motor_positions, servo_gains
 from softground.errors import OptionError
 from softground.robots import Robot
+from softground.robots.arrays import Array
 from softground.simulation.simulator import Control, State
 
 KNOTS = 120  # of the tables, a period
@@ -37,13 +39,13 @@ class Trot(eqx.Module):
         position, velocity = self.reference(state.time)
         dtype = state.q.dtype
         return Control(
-            position=position.astype(dtype),
-            velocity=velocity.astype(dtype),
+            position=jnp.asarray(position, dtype),
+            velocity=jnp.asarray(velocity, dtype),
             kp=jnp.asarray(self.kp, dtype),
             kd=jnp.asarray(self.kd, dtype),
         )
 
-    def reference(self, time: Float[Array, ""]) -> tuple[Float[Array, "nu"], Float[Array, "nu"]]:
+    def reference(self, time: Array) -> tuple[Array, Array]:
         """Position (rad) and velocity (rad/s) of the motors at a time (s)."""
         elapsed = jnp.maximum(time - self.start, 0.0)
         place = elapsed / self.period * len(self.position)
@@ -73,7 +75,7 @@ def trot(
     Args:
         period: of the gait (s).
         duty: share of the period that a foot is on the ground; above 0.5 all four are for a while.
-        step_length: way of the base while a foot is on the ground (m); the speed is step_length / (duty period).
+        step_length: way of the base while a foot is on the ground (m); speed = step_length / (duty period).
         lift: height of the swing (m). In sand it must exceed the sinkage.
         start: time at which the feet begin to move (s), so that the robot can settle first.
         ramp: time over which the motion grows to its full size (s), by default one period.
@@ -102,7 +104,7 @@ def trot(
 
 
 def foot_path(phase: np.ndarray, duty: float, step_length: float, lift: float) -> np.ndarray:
-    """Offsets (x, z) from the home position (m), in the base's frame, at phases in [0, 1): stance first, then swing."""
+    """Offsets (x, z) from home (m), in the base's frame, at phases in [0, 1): stance first, then swing."""
     stance = phase < duty
     swing = np.clip((phase - duty) / (1 - duty), 0.0, 1.0)
     speed = step_length / duty  # m a period
@@ -132,7 +134,7 @@ def bump(s):
     return 64 * s**3 * (1 - s) ** 3
 
 
-def _between(table: Float[Array, "k nu"], row, share) -> Float[Array, "nu"]:
+def _between(table: Float[Array, "k nu"], row, share) -> jax.Array:
     table = jnp.asarray(table)
     count = len(table)
     return (1 - share) * table[row % count] + share * table[(row + 1) % count]

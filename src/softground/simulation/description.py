@@ -1,8 +1,9 @@
 """Descriptions: any pytree of ours as plain JSON, and back, without pickle and without running constructors.
 
-A module is described by its class and its fields, an array by its numbers, or, where it is large or not finite,
-by the name under which it was put aside (a variable of the run file). What cannot be described (a plain
-function) is written as an opaque note, so that a run can always be saved; only repeating it then fails.
+A module is described by its class and its fields, an array by its numbers, or, where it is large or not
+finite, by the name under which it was put aside (a variable of the run file). What cannot be described (a
+plain function) is written as an opaque note, so that a run can always be saved; only repeating it then
+fails.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ LARGEST_INLINE = 16
 
 
 def describe(value: Any, arrays: dict[str, np.ndarray], name: str = "value") -> Any:
-    """JSON-able description of a value. Large arrays are added to `arrays` under names that start with `name`."""
+    """JSON-able description of a value. Large arrays go into `arrays`, under names that start with `name`."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -46,7 +47,7 @@ def describe(value: Any, arrays: dict[str, np.ndarray], name: str = "value") -> 
 
 
 def restore(description: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-    """The value of a description. Classes are looked up among what is imported; nothing is ever imported or run."""
+    """The value of a description. Classes are looked up among those imported; nothing is imported or run."""
     match description:
         case {"float": text}:
             return float(text)
@@ -59,11 +60,15 @@ def restore(description: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         case {"dict": items}:
             return {key: restore(item, arrays) for key, item in items.items()}
         case {"type": path, "fields": fields}:
-            return _filled(find_class(path), {key: restore(item, arrays) for key, item in fields.items()}, path)
+            return _filled(
+                find_class(path), {key: restore(item, arrays) for key, item in fields.items()}, path
+            )
         case {"opaque": text}:
             raise FileFormatError(f"{text} is code, which a file does not hold: give it again by hand")
         case dict():
-            raise FileFormatError(f"a description has unknown keys {sorted(description)}: the file is damaged")
+            raise FileFormatError(
+                f"a description has unknown keys {sorted(description)}: the file is damaged"
+            )
         case list():
             return [restore(item, arrays) for item in description]
         case _:
@@ -89,7 +94,9 @@ def find_class(path: str) -> type:
     for part in name.split("."):
         found = getattr(found, part, None)
     if not (isinstance(found, type) and (dataclasses.is_dataclass(found) or issubclass(found, eqx.Module))):
-        raise FileFormatError(f"{path} is not known here: import the module {module!r} that defines it, then load")
+        raise FileFormatError(
+            f"{path} is not known here: import the module {module!r} that defines it, then load"
+        )
     return found
 
 
@@ -113,8 +120,8 @@ def _filled(cls: type, fields: dict[str, Any], path: str) -> Any:
     expected = {field.name for field in dataclasses.fields(cls)}
     if expected != set(fields):
         raise FileFormatError(
-            f"{path} has fields {sorted(expected)}, the file gives {sorted(fields)}: it was written by another "
-            "version of softground; install that one to repeat the run"
+            f"{path} has fields {sorted(expected)}, the file gives {sorted(fields)}: it was written by "
+            "another version of softground; install that one to repeat the run"
         )
     value = object.__new__(cls)
     for name, item in fields.items():

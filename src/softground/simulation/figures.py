@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -17,7 +18,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 
 PAPER = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -71,8 +72,10 @@ def motor_power(dataset: xr.Dataset) -> np.ndarray:
 
 def _per_foot(axes: Axes, dataset: xr.Dataset, values: np.ndarray, label: str) -> None:
     for i, name in enumerate(dataset["foot"].values):
-        style = ("-", "--")[(i // len(COLOURS)) % 2]
-        axes.plot(dataset["time"], values[:, i], style, color=COLOURS[i % len(COLOURS)], label=_plain(name))
+        style = "-" if i % 2 == 0 else (0, (4, 3))  # in the plane left and right coincide: show both
+        axes.plot(
+            dataset["time"], values[:, i], ls=style, color=COLOURS[i % len(COLOURS)], label=_plain(name)
+        )
     axes.set_ylabel(label)
 
 
@@ -112,7 +115,9 @@ def _draw_power(axes: Axes, dataset: xr.Dataset) -> None:
     axes.plot(dataset["time"], np.minimum(power, 0).sum(1), color=COLOURS[4])
     axes.set_ylabel("motor power (W)")
     for text, colour, place in (("driving", COLOURS[0], 0.92), ("braking", COLOURS[4], 0.08)):
-        axes.text(0.995, place, text, color=colour, transform=axes.transAxes, ha="right", va="center", bbox=PAPER)
+        axes.text(
+            0.995, place, text, color=colour, transform=axes.transAxes, ha="right", va="center", bbox=PAPER
+        )
 
 
 def _plain(name: object) -> str:

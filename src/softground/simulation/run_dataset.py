@@ -24,8 +24,18 @@ XYZ = ("x", "y", "z")
 
 #: name: (dimensions after time, unit, meaning, frame)
 VARIABLES: dict[str, tuple[tuple[str, ...], str, str, str]] = {
-    "configuration": (("q",), "see q_unit", "generalised position q (MuJoCo's qpos) at the start of the step", "joint"),
-    "velocity": (("v",), "see v_unit", "generalised velocity v (MuJoCo's qvel) at the start of the step", "joint"),
+    "configuration": (
+        ("q",),
+        "see q_unit",
+        "generalised position q (MuJoCo's qpos) at the start of the step",
+        "joint",
+    ),
+    "velocity": (
+        ("v",),
+        "see v_unit",
+        "generalised velocity v (MuJoCo's qvel) at the start of the step",
+        "joint",
+    ),
     "torque": (("motor",), "see motor_unit", "motor effort during the step, after clipping", "joint"),
     "wrench_world": (
         ("foot", "wrench_axis"),
@@ -34,7 +44,12 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         "world",
     ),
     "depth": (("foot",), "m", "depth of each foot, positive below the surface", "surface"),
-    "tilt": (("foot",), "rad", "tilt of each foot's axis in the surface's x-z plane, positive about +y", "surface"),
+    "tilt": (
+        ("foot",),
+        "rad",
+        "tilt of each foot's axis in the surface's x-z plane, positive about +y",
+        "surface",
+    ),
     "twist": (
         ("foot", "twist_axis"),
         "m/s, rad/s",
@@ -61,7 +76,7 @@ def run_dataset(
     options: dict[str, Any],
     timing: dict[str, float],
 ) -> xr.Dataset:
-    """Dataset of a run that went from `start` to `final` under `control`; `history` has a leading axis of samples."""
+    """Dataset of a run from `start` to `final` under `control`; `history` has a leading axis of samples."""
     robot = simulator.robot
     values = _values(robot, history)
     dims = {name: ("time", *VARIABLES[name][0]) for name in VARIABLES}
@@ -81,7 +96,7 @@ def run_dataset(
             "format": FORMAT,
             "format_version": VERSION,
             "softground_version": importlib.metadata.version("softground"),
-            "title": f"{robot.name} on {type(simulator.ground.medium).__name__}",
+            "title": options["title"] or f"{robot.name} on {type(simulator.ground.medium).__name__}",
             "robot": robot.name,
             "mass_kg": float(robot.total_mass),
             "precision": str(np.asarray(history.q).dtype),
@@ -110,8 +125,8 @@ def troubles(dataset: xr.Dataset) -> list[str]:
         fastest = np.abs(dataset["velocity"].values[-1])
         worst = str(dataset["v"].values[int(np.argmax(fastest))])
         lines.append(
-            f"stopped: the state became non-finite in the step after t = {last:.3f} s (fastest then: {worst} at "
-            f"{fastest.max():.3g}); try a smaller dt, check the gains and the torques"
+            f"stopped: the state became non-finite in the step after t = {last:.3f} s (fastest then: {worst} "
+            f"at {fastest.max():.3g}); try a smaller dt, check the gains and the torques"
         )
     if attrs["steps_not_converged"]:
         lines.append(
@@ -120,8 +135,8 @@ def troubles(dataset: xr.Dataset) -> list[str]:
         )
     if attrs["steps_outside_data"]:
         lines.append(
-            f"{attrs['steps_outside_data']} of {attrs['steps']} steps had a foot deeper or more tilted than the "
-            "medium's data: forces there are extrapolated"
+            f"{attrs['steps_outside_data']} of {attrs['steps']} steps had a foot deeper or more tilted than "
+            "the medium's data: forces there are extrapolated"
         )
     return lines
 
@@ -172,17 +187,29 @@ def _coordinates(simulator: Simulator, history: Record) -> dict[str, Any]:
     named = lambda dim, values, what: (dim, np.array(values, dtype=str), {"long_name": what})  # noqa: E731
     components = COMPONENTS[simulator.feet_medium.kind]
     return {
-        "time": ("time", np.asarray(history.time), {"units": "s", "long_name": "time at the start of the step"}),
+        "time": (
+            "time",
+            np.asarray(history.time),
+            {"units": "s", "long_name": "time at the start of the step"},
+        ),
         "q": named("q", q_names, "entries of the configuration"),
         "q_unit": named("q", q_units, "unit of each entry of the configuration"),
         "v": named("v", robot.dof_names, "degrees of freedom"),
         "v_unit": named("v", v_units, "unit of each entry of the velocity"),
         "motor": named("motor", [robot.dof_names[i] for i in motors], "joints that have a motor"),
-        "motor_unit": named("motor", ["N m" if v_units[i] == "rad/s" else "N" for i in motors], "unit of the effort"),
-        "motor_dof": ("motor", np.array(motors, dtype=int), {"long_name": "entry of v that each motor drives"}),
+        "motor_unit": named(
+            "motor", ["N m" if v_units[i] == "rad/s" else "N" for i in motors], "unit of the effort"
+        ),
+        "motor_dof": (
+            "motor",
+            np.array(motors, dtype=int),
+            {"long_name": "entry of v that each motor drives"},
+        ),
         "foot": named("foot", [foot.name for foot in robot.feet], "feet"),
         "wrench_axis": named("wrench_axis", WRENCH_AXES, "force and torque components"),
-        "twist_axis": named("twist_axis", [TWIST_AXES[i] for i in components], "twist components of the medium"),
+        "twist_axis": named(
+            "twist_axis", [TWIST_AXES[i] for i in components], "twist components of the medium"
+        ),
         "xyz": named("xyz", XYZ, "world axes"),
     }
 

@@ -1,9 +1,9 @@
 """Run files: a run on disk (netCDF), checked when loaded, and everything needed to repeat it.
 
-    dataset = run(simulator, state, control, seconds=3)
-    save_run("run.nc", dataset)
-    simulator, state = rebuild(load_run("run.nc"))      # the same simulator, where the run began
-    again = repeat(dataset)                              # the same numbers
+dataset = run(simulator, state, control, seconds=3)
+save_run("run.nc", dataset)
+simulator, state = rebuild(load_run("run.nc"))      # the same simulator, where the run began
+again = repeat(dataset)                              # the same numbers
 """
 
 from __future__ import annotations
@@ -48,10 +48,12 @@ def save_run(path: str | Path, dataset: xr.Dataset) -> Path:
 
 
 def load_run(path: str | Path) -> xr.Dataset:
-    """Read a run file, whole, into memory; FileFormatError says what is wrong with one that cannot be read."""
+    """Read a run file, whole, into memory; FileFormatError says what is wrong with one that cannot be."""
     path = Path(path)
     if not path.is_file():
-        raise FileFormatError(f"no run file at {path}: make one with `softground simulate ... --out {path.name}`")
+        raise FileFormatError(
+            f"no run file at {path}: make one with `softground simulate ... --out {path.name}`"
+        )
     with path.open("rb") as file:
         ours = file.read(len(HDF5_SIGNATURE)) == HDF5_SIGNATURE
     if not ours:
@@ -70,7 +72,9 @@ def load_run(path: str | Path) -> xr.Dataset:
 def _check(dataset: xr.Dataset, path: Path) -> None:
     attrs = dataset.attrs
     if attrs.get("format") != FORMAT:
-        raise FileFormatError(f"{path} is netCDF but not a softground run: its attribute `format` must be {FORMAT!r}")
+        raise FileFormatError(
+            f"{path} is netCDF but not a softground run: its attribute `format` must be {FORMAT!r}"
+        )
     version, writer = int(attrs.get("format_version", 0)), attrs.get("softground_version", "unknown")
     if version > VERSION:
         raise FileFormatError(
@@ -98,12 +102,12 @@ def rebuild(dataset: xr.Dataset, at: Literal["start", "final"] = "start") -> tup
 
 
 def control_of(dataset: xr.Dataset) -> Any:
-    """The control of a run: a `Control`, or a policy that is an `equinox.Module`. A plain function is not kept."""
+    """The control of a run: a `Control`, or a policy that is an `equinox.Module`; functions are not kept."""
     recipe = _recipe(dataset, "control")
     if is_opaque(recipe):
         raise FileFormatError(
-            "the run was controlled by a plain function, which a file does not hold: rebuild() the simulator and "
-            "give run() that function again, or write policies as equinox modules"
+            "the run was controlled by a plain function, which a file does not hold: rebuild() the simulator "
+            "and give run() that function again, or write policies as equinox modules"
         )
     return restore(recipe, _arrays(dataset))
 
@@ -121,4 +125,6 @@ def _recipe(dataset: xr.Dataset, name: str) -> Any:
 
 
 def _arrays(dataset: xr.Dataset) -> dict[str, np.ndarray]:
-    return {str(name): variable.values for name, variable in dataset.data_vars.items() if name not in VARIABLES}
+    return {
+        str(name): variable.values for name, variable in dataset.data_vars.items() if name not in VARIABLES
+    }

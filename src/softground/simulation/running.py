@@ -1,4 +1,4 @@
-"""Running a simulation: compiled once, in chunks, with a progress bar, interruptible, its troubles counted."""
+"""Running a simulation: compiled once, in chunks, with a progress bar, interruptible, troubles counted."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Bool, Float, Int
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from softground.errors import OptionError
+from softground.robots.arrays import Array
 from softground.simulation.run_dataset import run_dataset, troubles
 from softground.simulation.simulator import Control, Policy, Record, Simulator, State
 
@@ -31,7 +32,8 @@ class TorqueSequence(eqx.Module):
 
     def __call__(self, state: State) -> Control:
         row = jnp.round((state.time - self.start) / self.dt).astype(jnp.int32)
-        return Control(self.torques[jnp.clip(row, 0, len(self.torques) - 1)].astype(state.q.dtype))
+        torques = jnp.asarray(self.torques, state.q.dtype)
+        return Control(torques[jnp.clip(row, 0, len(torques) - 1)])
 
 
 class Tally(NamedTuple):
@@ -55,24 +57,24 @@ def run(
     label: str = "simulating",
     seed: int | None = None,
     command: str = "",
+    title: str = "",
 ) -> xr.Dataset:
-    """Simulate for `seconds` and return the run as a dataset (see `run_dataset`), one sample per `every` steps.
+    """Simulate for `seconds`; the run as a dataset (see `run_dataset`), one sample per `every` steps.
 
-    `control` is a `Control` held throughout, a policy state -> Control, or torques (steps, nu), which also set
-    the duration. Ctrl-C ends the run early and keeps what was simulated; so does the first non-finite state. The
-    attribute `ended` says which. With `progress` a bar and what went wrong are shown on standard error. `seed`
-    and `command` are only written down.
+    `control` is a `Control` held throughout, a policy state -> Control, or torques (steps, nu), which
+    also set the duration. Ctrl-C ends the run early and keeps what was simulated; so does the first non-
+    finite state. The attribute `ended` says which. With `progress` a bar and what went wrong are shown on
+    standard error. `seed`, `command` and `title` are only written down.
     """
     dt = float(simulator.dt)
     policy, steps = _policy(control, seconds, dt, float(state.time))
     if every < 1:
         raise OptionError(f"every must be at least 1 step, got {every}")
-    samples = -(-steps // every)
     console = Console(stderr=True, quiet=not progress)
     with _bar(console) as bar:
         task = bar.add_task(label, total=steps, note="compiling")
         began = time.perf_counter()
-        chunk = _compiled_chunk(simulator, policy, state, every, min(BUFFER, samples))
+        chunk = _compiled_chunk(simulator, policy, state, every)
         compiled = time.perf_counter()
         pieces, tally, final, ended = _loop(chunk, state, steps, every, bar, task)
     elapsed = time.perf_counter() - compiled
@@ -86,11 +88,14 @@ def run(
         history,
         policy if isinstance(policy, TorqueSequence) else control,
         tally={name: int(value) for name, value in tally._asdict().items()},
-        options={"every": every, "seed": seed, "command": command, "ended": ended},
-        timing={"compile_seconds": compiled - began, "steps_per_second": int(tally.steps) / max(elapsed, 1e-9)},
+        options={"every": every, "seed": seed, "command": command, "ended": ended, "title": title},
+        timing={
+            "compile_seconds": compiled - began,
+            "steps_per_second": int(tally.steps) / max(elapsed, 1e-9),
+        },
     )
     for line in troubles(dataset):
-        console.print(f"[yellow]{line}")
+        console.print(f"[yellow]{line}", soft_wrap=True)
     return dataset
 
 
@@ -101,7 +106,8 @@ def _policy(control, seconds, dt: float, start: float) -> tuple[Policy, int]:
     if seconds is None or not (np.isfinite(seconds) and seconds > 0):
         raise OptionError(f"seconds must be a positive duration, got {seconds}")
     steps = max(1, round(seconds / dt))
-    return (control if callable(control) else lambda _: control), steps
+    policy: Any = control if callable(control) else lambda _: control
+    return policy, steps
 
 
 def _bar(console: Console) -> Progress:
@@ -118,11 +124,11 @@ def _bar(console: Console) -> Progress:
     )
 
 
-def _compiled_chunk(simulator: Simulator, policy: Policy, state: State, every: int, size: int):
-    """Compiled (state, steps) -> (state, samples in a buffer of `size`, tally).
+def _compiled_chunk(simulator: Simulator, policy: Policy, state: State, every: int):
+    """Compiled (state, steps) -> (state, samples in a buffer, tally).
 
-    The simulator is closed over, so that its parameters are constants of the program. The number of steps is an
-    argument: one compilation serves every chunk, also the last.
+    The simulator is closed over, so that its parameters are constants of the program. The number of steps
+    is an argument: one compilation serves every chunk, also the last.
     """
     shapes = jax.eval_shape(lambda s: simulator.step(s, policy(s))[1], state)
 
@@ -159,8 +165,9 @@ def _compiled_chunk(simulator: Simulator, policy: Policy, state: State, every: i
         return state, buffers, tally, row + 1, left
 
     def chunk(state: State, steps: Int[Array, ""]):
-        buffers = jax.tree.map(lambda shape: jnp.zeros((size, *shape.shape), shape.dtype), shapes)
-        tally = Tally(*(jnp.zeros((), int) for _ in range(4)), jnp.ones((), bool))
+        buffers = jax.tree.map(lambda shape: jnp.zeros((BUFFER, *shape.shape), shape.dtype), shapes)
+        none = jnp.zeros((), int)
+        tally = Tally(none, none, none, none, jnp.ones((), bool))
         going = lambda c: (c[4] > 0) & c[2].finite  # noqa: E731
         state, buffers, tally, *_ = jax.lax.while_loop(going, sample, (state, buffers, tally, 0, steps))
         return state, buffers, tally
@@ -172,7 +179,8 @@ def _compiled_chunk(simulator: Simulator, policy: Policy, state: State, every: i
 def _loop(chunk, state: State, steps: int, every: int, bar: Progress, task):
     """Call the chunk until all steps are done; how it ended is "finished", "interrupted" or "non-finite"."""
     pieces: list[Record] = []
-    total = Tally(*np.zeros(4, int), np.True_)
+    none = np.zeros((), int)
+    total = Tally(none, none, none, none, np.asarray(True))
     ended, samples = "finished", 8
     try:
         while total.steps < steps and total.finite:
@@ -183,7 +191,8 @@ def _loop(chunk, state: State, steps: int, every: int, bar: Progress, task):
             piece = jax.tree.map(lambda buffer, n=filled: np.asarray(buffer)[:n].copy(), buffers)
             state = after
             pieces.append(piece)
-            total = Tally(*(a + np.asarray(b) for a, b in zip(total[:4], tally[:4], strict=True)), tally.finite)
+            counts = {field: total[k] + np.asarray(tally[k]) for k, field in enumerate(Tally._fields[:-1])}
+            total = Tally(**counts, finite=np.asarray(tally.finite))
             rate = filled / (time.perf_counter() - began)
             samples = int(np.clip(rate * CHUNK_SECONDS, 1, min(BUFFER, 4 * samples)))
             bar.update(task, completed=int(total.steps), note=f"{rate * every:,.0f} steps/s")

@@ -17,7 +17,7 @@ from softground.contact.grains import metric_with_grains
 from softground.contact.joints import LIMIT_STIFFNESS, JointLaw
 from softground.contact.linear import solve_spd
 from softground.contact.newton import Newton
-from softground.contact.problem import StepProblem
+from softground.contact.problem import StepProblem, product
 from softground.contact.solve import solve
 from softground.errors import OptionError
 from softground.media.base import COMPONENTS, FootInGround, Medium
@@ -32,7 +32,11 @@ class State(eqx.Module):
     q: Float[Array, "nq"]  # generalised position, MuJoCo's qpos
     v: Float[Array, "nv"]  # generalised velocity, MuJoCo's qvel
     memory: Any  # of the ground, per foot
-    twists: Float[Array, "f n"]  # of the feet in the last step, surface frame: where the next solve starts
+    twists: Float[Array, "2 f n"]  # of the feet in the last step and the one before, surface frame
+
+    def expected_twists(self) -> Float[Array, "f n"]:
+        """Where the next solve starts: the feet's twists, extrapolated."""
+        return 2 * self.twists[0] - self.twists[1]
 
 
 class Control(eqx.Module):
@@ -135,7 +139,7 @@ class Simulator(eqx.Module):
         n_feet, size = len(self.robot.feet), len(COMPONENTS[self.feet_medium.kind])
         memory = jax.vmap(lambda medium: medium.initial_memory())(self.feet_medium)
         cast = lambda tree: jax.tree.map(lambda x: jnp.asarray(x, dtype), tree)  # noqa: E731
-        return State(*cast((0.0, q, v, memory, np.zeros((n_feet, size)))))
+        return State(*cast((0.0, q, v, memory, np.zeros((2, n_feet, size)))))
 
     def _lifted(self, q: np.ndarray, height: float) -> np.ndarray:
         """q moved along the robot's vertical coordinate until its lowest foot is `height` above the ground."""
@@ -160,7 +164,7 @@ class Simulator(eqx.Module):
         kin = robot.kinematics(state.q)
         feet = feet_in_ground(robot, kin, self.ground.surface)
         problem, mass = self.problem(state, control, kin, feet)
-        solution = solve(problem, state.twists, self.solver)
+        solution = solve(problem, state.expected_twists(), self.solver)
         velocity = solution.velocity
         if self.grain_inertia is not None:
             impulse = dt * problem.generalised(solution.wrenches, solution.joint_force)
@@ -169,7 +173,8 @@ class Simulator(eqx.Module):
         memory = jax.vmap(lambda medium, *args: medium.remember(*args, dt))(
             self.feet_medium, feet, state.memory, problem.laws, solution.twists
         )
-        after = State(state.time + dt, q, velocity, memory, solution.twists)
+        twists = jnp.stack([solution.twists, state.twists[0]])
+        after = State(state.time + dt, q, velocity, memory, twists)
         record = Record(
             time=state.time,
             q=state.q,
@@ -201,7 +206,7 @@ class Simulator(eqx.Module):
         laws = jax.vmap(lambda medium, *args: medium.law(*args, dt))(self.feet_medium, feet, state.memory)
         problem = StepProblem(
             metric=metric,
-            momentum=inertia @ state.v + dt * drive,
+            momentum=product(inertia, state.v) + dt * drive,
             jacobian=jacobian,
             laws=laws,
             joints=self._joint_law(state, control, jnp.diag(inertia)),

@@ -20,7 +20,7 @@ from softground.surfaces import Surface
 def simulator_recipe(simulator: Simulator, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """JSON-able recipe; large arrays are put into `arrays`.
 
-    Leaves that were replaced after the simulator was built (`eqx.tree_at` on masses, say) are kept as `changes`.
+    Leaves replaced after the simulator was built (`eqx.tree_at` on masses, say) are kept as `changes`.
     """
     robot, surface = simulator.robot, simulator.ground.surface
     recipe = {
@@ -44,14 +44,18 @@ def build_simulator(recipe: Mapping[str, Any], arrays: Mapping[str, np.ndarray])
     if simulator.robot.sha256 != recipe["robot"]["sha256"]:
         raise FileFormatError(
             f"the model of robot {simulator.robot.recipe.source!r} has changed since the run: its digest is "
-            f"{simulator.robot.sha256[:12]}, the run's {recipe['robot']['sha256'][:12]}; restore the old model"
+            f"{simulator.robot.sha256[:12]}, the run's {recipe['robot']['sha256'][:12]}; restore it"
         )
     changes = {path: restore(leaf, arrays) for path, leaf in recipe["changes"].items()}
     leaves, structure = jax.tree_util.tree_flatten_with_path(simulator)
     unknown = set(changes) - {jax.tree_util.keystr(path) for path, _ in leaves}
     if unknown:
-        raise FileFormatError(f"the run changed {sorted(unknown)}, which this version of softground does not have")
-    return jax.tree.unflatten(structure, [changes.get(jax.tree_util.keystr(path), leaf) for path, leaf in leaves])
+        raise FileFormatError(
+            f"the run changed {sorted(unknown)}, which this version of softground does not have"
+        )
+    return jax.tree.unflatten(
+        structure, [changes.get(jax.tree_util.keystr(path), leaf) for path, leaf in leaves]
+    )
 
 
 def _plain(recipe: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Simulator:
@@ -72,9 +76,11 @@ def _changes(simulator: Simulator, recipe: Mapping[str, Any], arrays: Mapping[st
     except SoftgroundError:
         return {}  # holds code that no file can keep: building it again will say so
     leaves = jax.tree_util.tree_flatten_with_path(simulator)[0]
-    built = {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_flatten_with_path(plain)[0]}
+    built = {
+        jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_flatten_with_path(plain)[0]
+    }
     return {
         name: leaf
         for name, leaf in ((jax.tree_util.keystr(path), leaf) for path, leaf in leaves)
-        if not np.array_equal(leaf, built.get(name), equal_nan=True)
+        if name not in built or not np.array_equal(leaf, built[name], equal_nan=True)
     }

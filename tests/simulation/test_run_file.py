@@ -1,0 +1,207 @@
+"""Run files: what goes in comes out, a rebuilt run repeats itself, and bad files are told from good ones."""
+
+import json
+import os
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import xarray as xr
+
+from softground.control import hold_posture
+from softground.errors import FileFormatError, OptionError
+from softground.media import ViscoElastic
+from softground.media.named import sand
+from softground.robots import Robot
+from softground.simulation import (
+    Control,
+    Ground,
+    Simulator,
+    control_of,
+    load_run,
+    rebuild,
+    repeat,
+    run,
+    save_run,
+)
+from softground.simulation import run_dataset as format_module
+from softground.surfaces import HeightField, Plane
+
+
+@pytest.fixture(scope="module")
+def recorded() -> xr.Dataset:
+    """A foot on a slope of sand, driven sideways by its motors."""
+    robot = Robot.load("foot")
+    simulator = Simulator(robot, Ground(sand(1.3, eps=2e-3), Plane(0.1)), 0.002)
+    control = hold_posture(robot)
+    return run(
+        simulator, simulator.initial_state(height=0.02), control, 0.3, progress=False, seed=7, command="x"
+    )
+
+
+def assert_same(a: xr.Dataset, b: xr.Dataset):
+    for name in format_module.VARIABLES:
+        np.testing.assert_array_equal(a[name].values, b[name].values, err_msg=name)
+
+
+def test_roundtrip_keeps_everything(recorded, tmp_path):
+    loaded = load_run(save_run(tmp_path / "deep" / "run.nc", recorded))
+    xr.testing.assert_identical(loaded, recorded)
+    assert os.listdir(tmp_path / "deep") == ["run.nc"]  # no temporary file stays
+
+
+def test_every_variable_says_unit_meaning_and_frame(recorded):
+    for name in recorded.data_vars:
+        assert {"units", "long_name", "frame"} <= set(recorded[name].attrs), name
+    assert recorded["wrench_world"].dims == ("time", "foot", "wrench_axis")
+    assert recorded["wrench_world"].attrs["frame"] == "world"
+
+
+def test_rebuilt_run_is_identical(recorded, tmp_path):
+    loaded = load_run(save_run(tmp_path / "run.nc", recorded))
+    assert_same(repeat(loaded), recorded)
+
+
+def test_a_run_continues_where_it_ended(recorded):
+    simulator, final = rebuild(recorded, at="final")
+    rest = run(simulator, final, control_of(recorded), 0.1, progress=False)
+    start = rebuild(recorded)[1]
+    whole = run(simulator, start, control_of(recorded), 0.4, progress=False)
+    np.testing.assert_array_equal(rest["configuration"].values, whole["configuration"].values[150:])
+
+
+def test_changed_parameters_are_repeated(tmp_path):
+    """Masses replaced after loading are in no model file: the run file keeps them itself."""
+    robot = Robot.load("foot")
+    plain = Simulator(robot, ViscoElastic(), 0.005)
+    heavy = eqx.tree_at(lambda s: s.robot.parameters.mass, plain, 2 * robot.parameters.mass)
+    dataset = run(heavy, heavy.initial_state(height=0.01), None, 0.05, progress=False)
+    changes = json.loads(dataset.attrs["simulator_recipe"])["changes"]
+    assert list(changes) == [".robot.parameters.mass"]
+    again, _ = rebuild(load_run(save_run(tmp_path / "run.nc", dataset)))
+    np.testing.assert_array_equal(again.robot.parameters.mass, 2 * robot.parameters.mass)
+
+
+def test_memory_and_sampled_ground_are_kept(tmp_path):
+    """Anchors of visco-elastic ground and the grid of a height field go through the file as arrays."""
+    heights = 0.01 * np.random.default_rng(0).normal(size=(8, 6))
+    ground = Ground(ViscoElastic(), HeightField(heights, 0.2, origin=(-0.7, -0.5)))
+    simulator = Simulator(Robot.load("foot"), ground, 0.005)
+    torques = np.random.default_rng(1).normal(size=(10, 3))
+    dataset = run(simulator, simulator.initial_state([0.0, -0.02, 0.0]), torques, progress=False)
+    loaded = load_run(save_run(tmp_path / "run.nc", dataset))
+    touched = rebuild(loaded, at="final")[1].memory
+    assert (touched != 0).any()
+    np.testing.assert_array_equal(touched, rebuild(dataset, at="final")[1].memory)
+    assert_same(repeat(loaded), dataset)
+
+
+def test_decimation_keeps_every_nth_sample_and_counts_all_steps():
+    simulator = Simulator(Robot.load("foot"), sand(), 0.002)
+    state = simulator.initial_state(height=0.02)
+    every = run(simulator, state, None, 0.2, progress=False)
+    fifth = run(simulator, state, None, 0.2, every=7, progress=False)
+    assert fifth.sizes["time"] == 15  # 100 steps: the last sample stands for two
+    assert int(fifth.attrs["steps"]) == 100
+    np.testing.assert_array_equal(fifth["depth"].values, every["depth"].values[::7])
+    assert int(fifth["iterations"].max()) == int(every["iterations"].max())
+
+
+def test_a_plain_function_is_not_repeated_but_can_be_saved(recorded, tmp_path):
+    simulator, state = rebuild(recorded)
+    dataset = run(simulator, state, lambda s: Control(jnp.zeros(3)), 0.01, progress=False)
+    loaded = load_run(save_run(tmp_path / "run.nc", dataset))
+    rebuild(loaded)
+    with pytest.raises(FileFormatError, match="plain function"):
+        control_of(loaded)
+
+
+def test_stops_at_the_first_non_finite_state(recorded):
+    simulator, state = rebuild(recorded)
+    dt = float(simulator.dt)
+    policy = lambda s: Control(jnp.where(s.time > 10.5 * dt, jnp.nan, 0.0) * jnp.ones(3))  # noqa: E731
+    dataset = run(simulator, state, policy, 1.0, progress=False)
+    assert dataset.attrs["ended"] == "non-finite"
+    assert dataset.attrs["steps"] == 12
+    assert np.isfinite(dataset["configuration"]).all()
+    (line,) = [line for line in format_module.troubles(dataset) if "non-finite" in line]
+    assert "t = 0.022 s" in line
+
+
+def test_interruption_keeps_what_was_simulated(recorded, monkeypatch):
+    from softground.simulation import running
+
+    simulator, state = rebuild(recorded)
+    calls = []
+
+    def interrupted(*args):
+        calls.append(args)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return original(*args)
+
+    compiled = running._compiled_chunk
+
+    def compile_chunk(*args):
+        nonlocal original
+        original = compiled(*args)
+        return interrupted
+
+    original = None
+    monkeypatch.setattr(running, "_compiled_chunk", compile_chunk)
+    dataset = run(simulator, state, None, 1.0, progress=False)
+    assert dataset.attrs["ended"] == "interrupted"
+    assert 0 < dataset.attrs["steps"] < 500
+    assert dataset.sizes["time"] == dataset.attrs["steps"]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda path: path.unlink(), "no run file"),
+        (lambda path: path.write_bytes(path.read_bytes()[:3000]), "truncated or damaged"),
+        (lambda path: path.write_text("time,depth\n0,0\n"), "not a run file"),
+        (lambda path: xr.Dataset({"a": 1}).to_netcdf(path, engine="h5netcdf"), "not a softground run"),
+        (lambda path: edit(path, format_version=2), "upgrade softground"),
+        (lambda path: edit(path, format_version=0), "repeat the run"),
+        (lambda path: edit(path, drop="depth"), "lacks depth"),
+    ],
+)
+def test_bad_files_are_refused_with_a_remedy(recorded, tmp_path, spoil, message):
+    path = save_run(tmp_path / "run.nc", recorded)
+    spoil(path)
+    with pytest.raises(FileFormatError, match=message):
+        load_run(path)
+
+
+def edit(path, drop=None, **attrs):
+    dataset = load_run(path)
+    dataset = dataset.drop_vars(drop) if drop else dataset
+    dataset.assign_attrs(attrs).to_netcdf(path, engine="h5netcdf")
+
+
+def test_a_changed_robot_is_noticed(recorded):
+    recipe = json.loads(recorded.attrs["simulator_recipe"])
+    recipe["robot"]["sha256"] = "0" * 64
+    with pytest.raises(FileFormatError, match="has changed since the run"):
+        rebuild(recorded.assign_attrs(simulator_recipe=json.dumps(recipe)))
+
+
+def test_a_file_cannot_name_arbitrary_code(recorded):
+    recipe = json.loads(recorded.attrs["simulator_recipe"])
+    recipe["medium"] = {"type": "os:system", "fields": {}}
+    with pytest.raises(FileFormatError, match="not known here"):
+        rebuild(recorded.assign_attrs(simulator_recipe=json.dumps(recipe)))
+
+
+def test_only_runs_are_saved(tmp_path):
+    with pytest.raises(OptionError, match="made by softground"):
+        save_run(tmp_path / "run.nc", xr.Dataset())
+
+
+@pytest.mark.parametrize("options", [{"seconds": 0.0}, {"seconds": None}, {"seconds": 1.0, "every": 0}])
+def test_bad_options(recorded, options):
+    simulator, state = rebuild(recorded)
+    with pytest.raises(OptionError, match="must be"):
+        run(simulator, state, None, progress=False, **options)

@@ -1,0 +1,144 @@
+"""The command line: what it prints, what it writes, and how it refuses."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from softground.cli import app
+from softground.simulation import load_run
+
+QUICK = ["--seconds", "0.05", "--quiet"]
+SLOPE = ["--slope", "10", "--eps", "0.002"]  # one ground, so that it is compiled once
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_simulate_writes_a_run_and_plot_draws_it(tmp_path):
+    out = tmp_path / "run.nc"
+    result = call("simulate", "foot", "--out", out, "--seed", 3, *SLOPE, *QUICK)
+    assert result.exit_code == 0, result.output
+    assert result.stdout == ""
+    dataset = load_run(out)
+    assert dataset.attrs["steps"] == 25
+    assert dataset.attrs["seed"] == 3
+    assert abs(dataset["velocity"].values[0]).min() > 0  # the seed's random start
+    assert json.loads(dataset.attrs["simulator_recipe"])["surface"]["dict"]["slope"] == pytest.approx(
+        0.17453, rel=1e-4
+    )
+    result = call("plot", out)
+    assert result.exit_code == 0, result.output
+    assert out.with_suffix(".png").stat().st_size > 10_000
+
+
+def test_json_is_one_document_and_nothing_else(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "softground.cli",
+        "simulate",
+        "foot",
+        *SLOPE,
+        "--seconds",
+        "0.02",
+        "--json",
+    ]
+    done = subprocess.run(
+        [*command, "--out", tmp_path / "run.nc"], capture_output=True, text=True, check=True
+    )
+    summary = json.loads(done.stdout)
+    assert summary["steps"] == 10
+    assert summary["run_file"].endswith("run.nc")
+
+
+def test_same_seed_same_numbers(tmp_path):
+    depths = []
+    for seed in (1, 1, 2):
+        assert (
+            call("simulate", "foot", "--out", tmp_path / "run.nc", "--seed", seed, *SLOPE, *QUICK).exit_code
+            == 0
+        )
+        depths.append(load_run(tmp_path / "run.nc")["depth"].values)
+    assert (depths[0] == depths[1]).all()
+    assert (depths[0] != depths[2]).any()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["simulate", "nope"], "neither a file nor in the catalogue"),
+        (["simulate", "foot", "--ground", "cheese"], "must be one of firm, foam, pebbles, sand"),
+        (["simulate", "foot", "--dt", "0"], "--dt must be positive, got 0"),
+        (["simulate", "foot", "--dt", "nan"], "--dt must be positive, got nan"),
+        (["simulate", "foot", "--seconds", "-1"], "--seconds must be positive"),
+        (["simulate", "foot", "--slope", "95"], "between -90 and 90 degrees, got 95"),
+        (["simulate", "foot", "--ground", "firm", "--eps", "1"], "firm has none"),
+        (["simulate", "foot", "--feet", "sol"], "unknown foot 'sol'"),
+        (["simulate", "foot", "--lock", "knee_*"], "knee_"),
+        (["plot", "absent.nc"], "no run file at absent.nc"),
+    ],
+)
+def test_bad_options_are_one_line_and_exit_2(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = call(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_robot_without_marked_feet_asks_for_them(tmp_path):
+    model = tmp_path / "ball.xml"
+    model.write_text(
+        '<mujoco><worldbody><body name="ball"><freejoint/><geom size="0.1" mass="1"/></body></worldbody>'
+        "</mujoco>"
+    )
+    result = call("simulate", model, *QUICK)
+    assert result.exit_code == 2
+    assert "no feet given" in result.stderr
+    assert "ball" in result.stderr
+    result = call("simulate", model, "--feet", "ball", "--out", tmp_path / "run.nc", *QUICK)
+    assert result.exit_code == 0, result.output
+
+
+def test_media_and_version():
+    media = json.loads(call("media", "--json").stdout)
+    assert {"sand", "pebbles", "firm", "foam"} <= set(media)
+    assert all(media.values())
+    assert call("--version").stdout.strip().count(".") == 2
+
+
+def test_unexpected_errors_are_not_dressed_up(monkeypatch):
+    monkeypatch.setattr("softground.cli.make_medium", lambda *_: 1 / 0)
+    assert isinstance(call("simulate", "foot").exception, ZeroDivisionError)
+
+
+def test_help_teaches_and_does_not_import_jax():
+    code = "import sys, softground.cli; assert not {'jax', 'mujoco', 'xarray', 'numpy'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    text = call("simulate", "--help").output
+    assert "softground simulate robosimian --slope 10" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "result"),
+    [
+        ("step", {"robots": {"robosimian": {"ratio": 2.0}}, "paper_factor": 5000.0}),
+        ("batch", {"device": "cpu", "batches": {"4096": {"softground": 1e6, "mjx": 5e5, "ratio": 2.0}}}),
+        ("robustness", {"states": 10, "not_finite": 0}),
+    ],
+)
+def test_bench_prints_json_or_a_table(name, result, monkeypatch):
+    import types
+
+    module = types.ModuleType(f"softground.bench.{name}")
+    module.measure = lambda **options: result
+    monkeypatch.setitem(sys.modules, f"softground.bench.{name}", module)
+    assert json.loads(call("bench", name, "--json").stdout) == result
+    table = call("bench", name).output
+    assert all(word in table for word in (["ratio", "2"] if name != "robustness" else ["not finite", "10"]))
