@@ -1,4 +1,5 @@
-"""Random instances of the granular step: RoboSimian in the measured sand (in the shipped sand where it is absent)."""
+"""Random instances of the granular step: RoboSimian in the measured sand (in the shipped sand where it is
+absent)."""
 
 from functools import cache
 from pathlib import Path
@@ -9,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.interpolate import RBFInterpolator
 
+from softground import media
 from softground.contact import StepProblem
 from softground.contact.feet import contact_jacobian, feet_in_ground
-from softground.media import named
 from softground.media.base import FootInGround
 from softground.media.wrench_space import DepthTilt, SupportFunction, WrenchSpace
 from softground.robots import Robot
@@ -50,7 +51,8 @@ def robosimian() -> Robot:
 
 @cache
 def instances(count: int = COUNT) -> Instances:
-    """RoboSimian near its stance, every foot at a depth of its own (uneven ground): a tenth of them in the air."""
+    """RoboSimian near its stance, every foot at a depth of its own (uneven ground): a tenth of them in the
+    air."""
     robot, random = robosimian(), np.random.default_rng(0)
     q = np.repeat(robot.posture[None], count, 0)
     q[:, 2] += random.uniform(-0.2, 0.2, count)
@@ -96,7 +98,7 @@ def measured_vertices(depth: np.ndarray, tilt: np.ndarray) -> np.ndarray:
 
 def shipped_vertices(depth: np.ndarray, tilt: np.ndarray) -> np.ndarray:
     """Those of the shipped sand, moved from the sole to the reference point."""
-    space = named.sand().for_foot(robosimian().feet[0].shape, planar=True)
+    space = media.sand().for_foot(robosimian().feet[0].shape, planar=True)
     zero, one = np.zeros_like(tilt), np.ones_like(tilt)
     turn = np.array(
         [[np.cos(tilt), zero, np.sin(tilt)], [zero, one, zero], [-np.sin(tilt), zero, np.cos(tilt)]]

@@ -1,8 +1,9 @@
 """The convex step against quadratic programming: the same motion, without a temperature, from another solver.
 
 A smoothed support function lies between the exact one and eps log K above it, so the objective at the smooth
-minimiser exceeds its least value by at most feet * dt * eps log K. As the objective is strongly convex in the mass
-metric, |dv|_M^2 / 2 is below that too. The bound that is asked for is far stricter; it is a measured property.
+minimiser exceeds its least value by at most feet * dt * eps log K. As the objective is strongly convex in
+the mass metric, |dv|_M^2 / 2 is below that too. The bound that is asked for is far stricter; it is a
+measured property.
 """
 
 import jax
@@ -86,8 +87,8 @@ def assert_within_bar(errors: dict[str, np.ndarray]):
 
 
 def test_the_two_reference_forms_agree(batch, exact):
-    """Both are exact, so they differ by quadprog's rounding and by the curvature given to the epigraph: 1e-9 dt
-    per watt, which weighs the dissipation t (below about 1e3 W) by 1e-6 relative."""
+    """Both are exact, so they differ by quadprog's rounding and by the curvature given to the epigraph: 1e-9
+    dt per watt, which weighs the dissipation t (below about 1e3 W) by 1e-6 relative."""
     other = np.array(
         [solve_velocity_qp(*one, DT) for one in zip(*(part[:200] for part in batch), strict=True)]
     )
@@ -129,8 +130,8 @@ def test_wrenches_lie_in_the_wrench_space(batch, solved):
     """The reported wrench is that of the last Newton step's linear model, off the hull by at most its error.
 
     The decrement at the end is below 1e-12 J = dt du' H du, which moves a wrench by dw = H du with
-    |dw|^2 <= |H| 1e-12 / dt; |H| <= |p|^2 / eps, so |dw| <= |p| sqrt(1e-12 / (dt eps)) = 4.5e-4 |p|; in the mean
-    the last step is far smaller.
+    |dw|^2 <= |H| 1e-12 / dt; |H| <= |p|^2 / eps, so |dw| <= |p| sqrt(1e-12 / (dt eps)) = 4.5e-4 |p|; in the
+    mean the last step is far smaller.
     """
     law = batch.problems(EPS).laws
     exactly = np.asarray(jax.vmap(jax.vmap(lambda law, u: law.wrench(u)))(law, solved.twists))
@@ -152,7 +153,8 @@ def test_wrenches_lie_in_the_wrench_space(batch, solved):
 
 @pytest.mark.parametrize("noise", [1e-3, 1e-1, 10.0])
 def test_warm_start_from_perturbed_twists(batch, solved, noise):
-    """Converges to the same motion from anywhere: both ends have a decrement of 1e-12 J in a metric of about 1 kg."""
+    """Converges to the same motion from anywhere: both ends have a decrement of 1e-12 J in a metric of about
+    1 kg."""
     random = np.random.default_rng(1)
     start = solved.twists + noise * random.normal(size=solved.twists.shape)
     again = warm(batch.problems(EPS), start)
@@ -177,7 +179,8 @@ def test_warm_start_at_the_solution_needs_no_search(batch, solved):
 
 
 def solve_paper_qp(mass, momentum, jacobian, vertices, grains):
-    """zhu2019 eq. 2 as printed: over wrenches c in W, least v'Mv + sum (J v)' M_g (J v) with M v = b + dt J'c."""
+    """zhu2019 eq. 2 as printed: over wrenches c in W, least v'Mv + sum (J v)' M_g (J v) with M v = b + dt
+    J'c."""
     rows = jacobian.reshape(-1, jacobian.shape[-1])
     free, response = np.linalg.solve(mass, momentum), DT * np.linalg.solve(mass, rows.T)
     energy = mass + np.einsum("fci,cd,fdj->ij", jacobian, grains, jacobian)

@@ -8,13 +8,12 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from softground import media
-from softground.media import named
 from softground.media.base import FootInGround, Medium
 from softground.robots.feet import Box, Cylinder, Shape, Sphere
 
 MEDIA: dict[str, Callable[[], Medium]] = {
-    "sand": named.sand,
-    "pebbles": named.pebbles,
+    "sand": media.sand,
+    "pebbles": media.pebbles,
     "visco_elastic": media.ViscoElastic,
     "firm": media.Firm,
 }

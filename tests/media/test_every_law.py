@@ -17,7 +17,8 @@ SAMPLES = 40
 
 @eqx.filter_jit
 def evaluate(medium: Medium, feet, memories, lines, along):
-    """Per foot: law, potential along a line of twists (n points), closed forms and autodiff at its first point."""
+    """Per foot: law, potential along a line of twists (n points), closed forms and autodiff at its first
+    point."""
 
     def one(foot, memory, line, s):
         law = medium.law(foot, memory, jnp.asarray(DT))
@@ -59,7 +60,8 @@ def test_wrench_is_the_negative_gradient(sampled):
 
 def test_hessian_is_the_second_derivative(sampled):
     _, _, (_, _, _, _, (_, hessian), _, by_jacobian) = sampled
-    # Covariances of a softmax lose the digits that the spread of the vertices' scores takes: 1e-9 of the largest.
+    # Covariances of a softmax lose the digits that the spread of the vertices' scores takes: 1e-9 of the
+    # largest.
     np.testing.assert_allclose(hessian, by_jacobian, rtol=1e-9, atol=1e-9 * np.abs(by_jacobian).max())
     lowest = np.linalg.eigvalsh(hessian).min()
     assert lowest >= -1e-9 * np.abs(hessian).max()
@@ -67,7 +69,8 @@ def test_hessian_is_the_second_derivative(sampled):
 
 
 def test_potential_is_convex_along_lines(sampled):
-    """Slopes along a line never fall, and every chord lies above: the slopes bound the growth between two points."""
+    """Slopes along a line never fall, and every chord lies above: the slopes bound the growth between two
+    points."""
     _, along, (_, values, slopes, *_) = sampled
     scale = np.abs(slopes).max(1, keepdims=True)
     assert (np.diff(slopes, axis=1) >= -1e-10 * scale).all()

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from softground import media
-from softground.media import named
 from softground.contact.feet import feet_in_ground
 from softground.media.base import Medium
 from softground.robots import Robot
@@ -18,8 +17,8 @@ from softground.simulation import Control, Ground, Simulator, State
 from softground.surfaces import Plane
 
 MEDIA = {
-    "sand": named.sand,
-    "pebbles": named.pebbles,
+    "sand": media.sand,
+    "pebbles": media.pebbles,
     "visco_elastic": media.ViscoElastic,
     "firm": media.Firm,
 }
@@ -67,7 +66,7 @@ PENDULUM = """
       <joint name="z" type="slide" axis="0 0 1"/>
       <inertial pos="0 0 0" mass="50" diaginertia="1 1 1"/>
       <body name="arm">
-        <joint name="hinge" type="hinge" axis="0 1 0" range="-0.5 0.5" damping="DAMPING"/>
+        <joint name="hinge" type="hinge" axis="0 1 0" range="-0.5 0.5"/>
         <inertial pos="0 0 0" mass="1" diaginertia="0.1 0.1 0.1"/>
         <site name="sole" type="cylinder" size="0.05 0.075" pos="0 0 -0.3"/>
       </body>

@@ -10,8 +10,8 @@ import pytest
 
 from softground import media
 from softground.contact import Newton
-from softground.media import ViscoElastic, named
-from softground.simulation import Ground, Simulator, State
+from softground.media import ViscoElastic
+from softground.simulation import Ground, Simulator
 from softground.surfaces import Plane
 
 from .physics_cases import robot, start
@@ -35,19 +35,22 @@ class Case:
 SAND = ("strength", "eps")
 SPRINGS = ("stiffness", "damping", "friction")
 CASES = {
-    # Warm enough that all vertices weigh in, as in planning; and the default, with feet that stick and that plough.
-    "sand-warm": Case(named.sand(eps=0.1), SAND, (0.01, -0.02, 0.05)),
-    "sand-stick": Case(named.sand(), SAND, (1e-4, -1e-4, 1e-3)),
-    "sand-plough": Case(named.sand(), SAND, (0.3, -0.4, 0.5)),
+    # Warm enough that all vertices weigh in, as in planning; and the default, with feet that stick and that
+    # plough.
+    "sand-warm": Case(media.sand(eps=0.1), SAND, (0.01, -0.02, 0.05)),
+    "sand-stick": Case(media.sand(), SAND, (1e-4, -1e-4, 1e-3)),
+    "sand-plough": Case(media.sand(), SAND, (0.3, -0.4, 0.5)),
     "visco_elastic-stick": Case(ViscoElastic(friction=0.6), SPRINGS, (0.02, -0.05, 0.1)),
-    # Spring and speed ask for a multiple of what friction can hold: all points slip, far from the cone's edge.
+    # Spring and speed ask for a multiple of what friction can hold: all points slip, far from the cone's
+    # edge.
     "visco_elastic-slip": Case(ViscoElastic(friction=0.3), SPRINGS, (0.5, -0.05, 0.1), stretch=-0.03),
-    "robosimian": Case(named.sand(eps=0.1), SAND, (0.01, -0.02, 0.05), robot="robosimian"),
+    "robosimian": Case(media.sand(eps=0.1), SAND, (0.01, -0.02, 0.05), robot="robosimian"),
 }
 
 
 class Step:
-    """One step as a function of one vector: q, v, torque, medium parameters (as factors of their values), slope."""
+    """One step as a function of one vector: q, v, torque, medium parameters (as factors of their values),
+    slope."""
 
     def __init__(self, case: Case):
         self.case = case
@@ -55,12 +58,11 @@ class Step:
         state = start(self.sim, v=None, height=-case.depth)
         random = np.random.default_rng(0)
         rest = 0.02 * random.normal(size=self.sim.robot.nv - 3)
-        self.memory = state.memory
         if case.stretch:
-            self.memory = state.memory.at[..., 0].add(case.stretch)
+            state = eqx.tree_at(lambda s: s.memory, state, state.memory.at[..., 0].add(case.stretch))
+        self.state = state
         q, nu = np.array(state.q), self.sim.robot.nu
         q[2:] += np.r_[0.05, rest]
-        self.twists = state.twists
         v = np.r_[case.v, 0.02 * random.normal(size=len(rest))]
         self.point = np.r_[q, v, random.normal(size=nu), np.ones(len(case.parameters)), 0.03]
         self.nq, self.nv, self.nu = len(q), len(v), nu
@@ -92,7 +94,7 @@ class Step:
         scaled = [p * f for p, f in zip(get(self.sim), parameters, strict=True)]
         sim = eqx.tree_at(get, self.sim, scaled)
         sim = eqx.tree_at(lambda s: s.ground.surface, sim, Plane(slope[0]))
-        after, record = sim.step(State(jnp.zeros(()), q, v, self.memory, self.twists), torque)
+        after, record = sim.step(eqx.tree_at(lambda s: (s.q, s.v), self.state, (q, v)), torque)
         return jnp.concatenate([after.q, after.v]), record
 
 
@@ -101,19 +103,9 @@ def case(request) -> Step:
     return Step(CASES[request.param])
 
 
-@pytest.fixture
-def differentiable(case, request) -> Step:
-    if case.sim.robot.limited == ():
-        request.applymarker(
-            pytest.mark.xfail(
-                reason="contact/solve.py: the derivative rule meets None where problem.joints is None"
-            )
-        )
-    return case
-
-
 def differences(function, point, steps):
-    """Derivatives (out, in) by central differences with one Richardson extrapolation: an error of fourth order."""
+    """Derivatives (out, in) by central differences with one Richardson extrapolation: an error of fourth
+    order."""
     columns = []
     for i, h in enumerate(steps):
         e = np.zeros_like(point)
@@ -137,11 +129,11 @@ def test_point_is_in_the_regime_it_is_named_after(case, request):
     assert wrench[2] > 1.0
 
 
-def test_first_derivatives(differentiable):
+def test_first_derivatives(case):
     """1e-6 of the largest entry by each input, and differences of values of size one lose 1e-14 / h
     (some tens of roundings, because the step solves a system). An input that
-    does nothing in a regime (friction in stick, the temperature of a foot that ploughs) must have derivative zero."""
-    case = differentiable
+    does nothing in a regime (friction in stick, the temperature of a foot that ploughs) must have derivative
+    zero."""
     jacobian = np.asarray(case.jacobian(case.point))
     oracle = differences(case.value, case.point, case.steps)
     scale = np.abs(oracle).max(0)
@@ -152,16 +144,14 @@ def test_first_derivatives(differentiable):
     assert (error <= 1e-6 * scale + noise).all(), error / scale
 
 
-def test_reverse_mode_agrees(differentiable):
-    case = differentiable
+def test_reverse_mode_agrees(case):
     reverse = np.asarray(jax.jit(jax.jacrev(case))(case.point))
     forward = np.asarray(case.jacobian(case.point))
     assert (np.abs(reverse - forward) <= 1e-9 * np.abs(forward).max(0).clip(1e-3)).all()
 
 
-def test_second_derivatives(differentiable):
+def test_second_derivatives(case):
     """Of a weighted sum of the next state, against differences of first derivatives: 1e-4 by each input."""
-    case = differentiable
     if case.case.robot != "foot":
         pytest.skip("the foot shows it; a Hessian of 45 inputs takes a minute to compile")
     weights = np.random.default_rng(2).normal(size=case.nq + case.nv)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from softground.contact.feet import feet_in_ground
-from softground.simulation import Control, Ground, Simulator
-from softground.surfaces import Plane
+from softground.simulation import Control, Simulator
 
 from .physics_cases import (
     BALL,
@@ -24,12 +23,13 @@ from .physics_cases import (
     weight,
 )
 
-# -- what users report --------------------------------------------------------------------------------------------
+# -- what users report -----------------------------------------------------------------------------
 
 
 @eqx.filter_jit
 def explicitly(sim: Simulator, state, steps: int):
-    """The same forces, but of the twist at the *start* of the step: what one gets by applying them from outside."""
+    """The same forces, but of the twist at the *start* of the step: what one gets by applying them from
+    outside."""
 
     def body(state, _):
         kin = sim.robot.kinematics(state.q)
@@ -41,7 +41,7 @@ def explicitly(sim: Simulator, state, steps: int):
             sim.feet_medium, feet, state.memory, problem.laws, problem.twists(state.v)
         )
         q = sim.robot.integrate(state.q, velocity, sim.dt)
-        after = type(state)(state.time + sim.dt, q, velocity, memory, state.twists)
+        after = eqx.tree_at(lambda s: (s.q, s.v, s.memory), state, (q, velocity, memory))
         return after, after
 
     return jax.lax.scan(body, state, None, length=steps)[1]
@@ -51,9 +51,9 @@ def explicitly(sim: Simulator, state, steps: int):
 def test_light_foot_is_flung_by_explicit_forces_and_not_by_the_convex_step(medium):
     """A foot of 0.2 kg, dropped from 10 cm with a tilt of 0.3 rad, at dt = 5 ms, for a second.
 
-    One step of 40 N, which sand gives at 1 cm, changes its speed by 1 m/s: explicit forces overshoot, turn the foot
-    over and throw it out again. The convex step finds the force that stops it: it is nowhere faster than it was in
-    free fall, 1.4 m/s, and comes to rest.
+    One step of 40 N, which sand gives at 1 cm, changes its speed by 1 m/s: explicit forces overshoot, turn
+    the foot over and throw it out again. The convex step finds the force that stops it: it is nowhere faster
+    than it was in free fall, 1.4 m/s, and comes to rest.
     """
     sim = Simulator(inline(LIGHT_FOOT), ground_medium(medium), 5e-3)
     state = start(sim, np.array([0.0, 0.1, 0.3]))
@@ -67,13 +67,14 @@ def test_light_foot_is_flung_by_explicit_forces_and_not_by_the_convex_step(mediu
     assert records.converged.all()
     assert np.abs(states.v[:, :2]).max() < np.sqrt(2 * 9.81 * 0.1) + 9.81 * 5e-3
     assert np.abs(states.q[:, 2]).max() <= 0.5
-    # At rest in sand it creeps by eps over its weight, 5e-4 m/s, and turns by that over its radius, 1e-2 rad/s.
+    # At rest in sand it creeps by eps over its weight, 5e-4 m/s, and turns by that over its radius, 1e-2
+    # rad/s.
     assert np.abs(states.v[-1]).max() < 2e-2
     assert -0.02 < states.q[-1, 1] < 0.005
     np.testing.assert_allclose(np.mean(records.wrench_world[-50:, 0, 2]), 0.2 * 9.81, rtol=1e-2)
 
 
-# -- other integrators --------------------------------------------------------------------------------------------
+# -- other integrators -----------------------------------------------------------------------------
 
 
 def fall_on_springs(height: float, steps: int, fine: int) -> np.ndarray:
@@ -91,10 +92,11 @@ def fall_on_springs(height: float, steps: int, fine: int) -> np.ndarray:
 
 
 def test_implicit_steps_of_1_ms_follow_explicit_ones_of_10_us():
-    """Fall, impact, lift-off (0.2 s) within 1 % of the way; then a second landing, which doubles the difference.
+    """Fall, impact, lift-off (0.2 s) within 1 % of the way; then a second landing, which doubles the
+    difference.
 
-    Both are of first order: free fall ends g t dt / 2 = 0.5 mm apart after 0.1 s, and so half as much at half the
-    step."""
+    Both are of first order: free fall ends g t dt / 2 = 0.5 mm apart after 0.1 s, and so half as much at
+    half the step."""
     height, steps = 0.05, 400
     exact = fall_on_springs(height, steps, 100)
     way, errors = height - exact.min(), {}
@@ -103,9 +105,7 @@ def test_implicit_steps_of_1_ms_follow_explicit_ones_of_10_us():
         states, _ = trajectory(sim, start(sim, np.array([0.0, height, 0.0])), None, steps * every)
         errors[dt] = np.abs(np.asarray(states.q[::every, 1]) - exact)
     first = errors[1e-3][:200].max() / way
-    print(
-        f"\nimplicit 1 ms against explicit 10 us: {first:.2%}, later {errors[1e-3].max() / way:.2%} of the way"
-    )
+    print(f"\nimplicit 1 ms against explicit 10 us: {first:.2%}, later {errors[1e-3].max() / way:.2%}")
     assert exact.min() < -0.01
     assert first < 0.01
     assert errors[1e-3].max() < 0.03 * way
@@ -118,12 +118,13 @@ def test_ball_rolls_on():
     settled, _ = rollout(sim, start(sim, height=0.0), None, 500)
     pushed = eqx.tree_at(lambda s: s.v, settled, jnp.array([1.0, 0.0, 1.0 / 0.05]))
     after, _ = rollout(sim, pushed, None, 500)
-    # The point of contact is the ball's lowest, radius from the centre: to rounding, speed stays and equals r omega.
+    # The point of contact is the ball's lowest, radius from the centre: to rounding, speed stays and equals
+    # r omega.
     np.testing.assert_allclose(after.v, [1.0, 0.0, 20.0], atol=1e-9)
     np.testing.assert_allclose(after.q[0] - settled.q[0], 1.0, atol=1e-9)
 
 
-# -- symmetries ---------------------------------------------------------------------------------------------------
+# -- symmetries ------------------------------------------------------------------------------------
 
 MIRROR_FOOT = np.array([-1.0, 1.0, -1.0])
 
@@ -138,8 +139,8 @@ def mirrored(robot_name: str, x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("medium", MEDIA)
 @pytest.mark.parametrize("name", ["foot", "robosimian"])
 def test_mirrored_states_move_in_mirrored_ways(name, medium):
-    """Over 50 steps (0.1 s) of a landing. Directions and tilts of the media's samples are mirror images, so their
-    fits are to about 1e-9; contact does not amplify differences, free tumbling only a little."""
+    """Over 50 steps (0.1 s) of a landing. Directions and tilts of the media's samples are mirror images, so
+    their fits are to about 1e-9; contact does not amplify differences, free tumbling only a little."""
     sim, random = simulator(name, medium), np.random.default_rng(5)
     q = np.array(sim.robot.posture)
     q[2:] += 0.15 * random.normal(size=len(q) - 2)
@@ -152,7 +153,8 @@ def test_mirrored_states_move_in_mirrored_ways(name, medium):
 
 
 def turned(x: np.ndarray, slope: float, angle: float) -> np.ndarray:
-    """Planar base coordinates or velocities (x, z, pitch + angle, ...) turned with ground that rises by `slope`."""
+    """Planar base coordinates or velocities (x, z, pitch + angle, ...) turned with ground that rises by
+    `slope`."""
     c, s = np.cos(slope), np.sin(slope)
     return np.concatenate([[c * x[0] - s * x[1], s * x[0] + c * x[1], x[2] + angle], x[3:]])
 
@@ -160,8 +162,9 @@ def turned(x: np.ndarray, slope: float, angle: float) -> np.ndarray:
 @pytest.mark.parametrize("medium", MEDIA)
 @pytest.mark.parametrize("name", ["foot", "robosimian"])
 def test_slope_is_flat_ground_under_turned_gravity(name, medium):
-    """zhu2021's pull-back: the wrench set turns with the surface. Ground that rises by s towards +x is level ground
-    seen by an observer turned by -s about y; to him gravity points s towards -x. The two runs are the same motion."""
+    """zhu2021's pull-back: the wrench set turns with the surface. Ground that rises by s towards +x is level
+    ground seen by an observer turned by -s about y; to him gravity points s towards -x. The two runs are the
+    same motion."""
     slope = 0.2
     random = np.random.default_rng(6)
     level = simulator(name, medium)
@@ -184,7 +187,7 @@ def test_slope_is_flat_ground_under_turned_gravity(name, medium):
     assert wrong > 1e-2  # the comparison could have failed
 
 
-# -- rest -----------------------------------------------------------------------------------------------------------
+# -- rest ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("medium", MEDIA)

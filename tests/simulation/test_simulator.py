@@ -28,13 +28,13 @@ from .physics_cases import (
     trajectory,
 )
 
-# -- free flight --------------------------------------------------------------------------------------------------
+# -- free flight -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("medium", MEDIA)
 def test_free_fall_is_ballistic(medium):
-    """Semi-implicit Euler is exact in v and ahead by g t dt / 2 in z. The centre of mass of a tumbling chain does not
-    know of its tumbling, up to the integrator's first order."""
+    """Semi-implicit Euler is exact in v and ahead by g t dt / 2 in z. The centre of mass of a tumbling chain
+    does not know of its tumbling, up to the integrator's first order."""
     sim, dt, steps = simulator("foot", medium), 2e-3, 100
     v = np.array([0.7, 1.5, 0.0])
     after, records = rollout(sim, start(sim, np.array([0.0, 1.0, 0.3]), v), None, steps)
@@ -49,25 +49,27 @@ def test_centre_of_mass_of_robosimian_falls_freely():
     sim, random = simulator("robosimian", "sand"), np.random.default_rng(0)
     first = start(sim, v=0.5 * random.normal(size=15), height=3.0)
     torque = jnp.asarray(20 * random.normal(size=12))
-    after, records = rollout(sim, first, Control(torque), 100)
+    states, records = trajectory(sim, first, torque, 150)  # the same program as in test_physics_energy
+    after = jax.tree.map(lambda x: x[100], states)
     momentum = lambda s: np.asarray(sim.robot.centroidal_momentum(s.q, s.v))  # noqa: E731
     change = (momentum(after) - momentum(first))[:3] / float(sim.robot.total_mass)
     # M(q0) (v1 - v0) balances at the start of each step: the momentum's error is of first order, 1 % here.
     np.testing.assert_allclose(change, [0.0, 0.0, -9.81 * 0.2], atol=0.02)
-    assert (np.asarray(records.depth) < 0).all()
+    assert (np.asarray(records.depth[:100]) < 0).all()
 
 
-# -- joints and motors ----------------------------------------------------------------------------------------------
+# -- joints and motors -----------------------------------------------------------------------------
 
 
 def pendulum(damping: float = 0.0) -> Simulator:
-    return Simulator(inline(PENDULUM.replace("DAMPING", str(damping))), ground_medium("sand"), 2e-3)
+    sim = Simulator(inline(PENDULUM), ground_medium("sand"), 2e-3)
+    return eqx.tree_at(lambda s: s.robot.damping, sim, np.array([0.0, damping]))
 
 
 def test_joint_limit_holds_against_full_torque():
-    """20 N m into the limit at 0.5 rad: the limit's spring, 10 inertia / dt^2, gives by 20 dt^2 / (10 x 0.1) = 8e-5
-    rad; arriving at some 14 rad/s it may be passed by a share of one step's way. Implicit steps leave that spring little
-    to give back: less than a fifth of the speed."""
+    """20 N m into the limit at 0.5 rad: the limit's spring, 10 inertia / dt^2, gives by 20 dt^2 / (10 x 0.1)
+    = 8e-5 rad; arriving at some 14 rad/s it may be passed by a share of one step's way. Implicit steps leave
+    that spring little to give back: less than a fifth of the speed."""
     sim = pendulum()
     states, records = trajectory(sim, sim.initial_state(), Control(jnp.array([100.0])), 500)
     np.testing.assert_array_equal(records.torque, 20.0)  # the motor's limit
@@ -85,7 +87,8 @@ def test_joint_limit_lets_go(side):
     sim = pendulum()
     pressed, _ = rollout(sim, sim.initial_state(), Control(side * jnp.array([20.0])), 200)
     released, _ = rollout(sim, pressed, Control(-side * jnp.array([1.0])), 50)
-    # Free from the limit at once: -1 N m on 0.1 kg m2 for 0.1 s, plus what the last 8e-5 rad of the spring return.
+    # Free from the limit at once: -1 N m on 0.1 kg m2 for 0.1 s, plus what the last 8e-5 rad of the spring
+    # return.
     np.testing.assert_allclose(released.v[1], -side * 1.0, atol=0.05)
 
 
@@ -116,7 +119,13 @@ def test_torque_is_clipped_and_drives_the_joint():
 def test_servo_is_its_formula_at_the_end_of_the_step(kp, kd):
     sim = pendulum()
     state = sim.initial_state(np.array([0.0, 0.1]), np.array([0.0, -0.3]))
-    control = Control(jnp.array([0.7]), position=jnp.array([0.12]), velocity=jnp.array([0.2]), kp=kp, kd=kd)
+    control = Control(
+        jnp.array([0.7]),
+        position=jnp.array([0.12]),
+        velocity=jnp.array([0.2]),
+        kp=jnp.array([kp]),
+        kd=jnp.array([kd]),
+    )
     after, record = step(sim, state, control)
     formula = kp * (0.12 - after.q[1]) + kd * (0.2 - after.v[1]) + 0.7
     # The torque is a difference of terms of size kp: its rounding grows with them.
@@ -153,14 +162,16 @@ def test_gains_without_a_position_are_not_ignored_silently():
     assert float(after.v[1]) < 1.0
 
 
-# -- runs and batches ---------------------------------------------------------------------------------------------
+# -- runs and batches ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("medium", MEDIA)
-def test_rollout_is_repeated_steps(medium):
-    sim = simulator("robosimian", medium)
+@pytest.mark.parametrize(
+    ("name", "medium"), [*(("foot", medium) for medium in MEDIA), ("robosimian", "sand")]
+)
+def test_rollout_is_repeated_steps(name, medium):
+    sim = simulator(name, medium)
     state = first = start(sim, height=-0.002)
-    control = hold(sim)
+    control = hold(sim) if name == "robosimian" else None
     for _ in range(10):
         state, record = step(sim, state, control)
     end, records = rollout(sim, first, control, 10)
@@ -204,8 +215,9 @@ def test_batches_equal_a_loop(medium):
 
 @pytest.mark.parametrize("medium", MEDIA)
 def test_single_precision_works_and_stays_close(medium):
-    """0.1 s of a landing under a servo. Single precision holds 1e-7 of a 1 m height: 1e-7 m of depth, or 1e-5 of it, and
-    v to 1e-6 m/s a step; contact and servo damp what comes in, so 1e-3 over 50 steps is ample."""
+    """0.1 s of a landing under a servo. Single precision holds 1e-7 of a 1 m height: 1e-7 m of depth, or
+    1e-5 of it, and v to 1e-6 m/s a step; contact and servo damp what comes in, so 1e-3 over 50 steps is
+    ample."""
     sim = simulator("robosimian", medium)
     control = hold(sim)
     double, _ = rollout(sim, start(sim, height=0.001), control, 50)
@@ -218,8 +230,8 @@ def test_single_precision_works_and_stays_close(medium):
     assert records.finite.all()
     np.testing.assert_allclose(single.v, double.v, atol=2e-3)
     np.testing.assert_allclose(single.q, double.q, atol=1e-4)
-    print(f"\nsingle precision on {medium}: converged {np.mean(records.converged):.0%}, "
-          f"iterations {records.iterations.mean():.1f}, dv {np.abs(single.v - double.v).max():.1e}")  # fmt: skip
+    worst, mean = np.abs(single.v - double.v).max(), records.iterations.mean()
+    print(f"\nsingle precision on {medium}: iterations {mean:.1f}, dv {worst:.1e}")
     assert records.converged.all()
 
 
@@ -231,7 +243,7 @@ def test_single_precision_with_controls_in_double():
     assert after.v.dtype == jnp.float32
 
 
-# -- flags ----------------------------------------------------------------------------------------------------------
+# -- flags -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("medium", MEDIA)
@@ -253,7 +265,7 @@ def test_too_few_iterations_are_flagged():
 
     sim = Simulator(robot("foot"), ground_medium("sand"), 2e-3, solver=Newton(max_iterations=1))
     state = start(sim, np.array([0.0, -0.02, 0.0]), np.array([0.05, -0.01, 0.2]))
-    state = eqx.tree_at(lambda s: s.twists, state, jnp.array([[5.0, 5.0, 50.0]]))
+    state = eqx.tree_at(lambda s: s.twists, state, jnp.full_like(state.twists, 5.0))
     _, record = step(sim, state)
     assert not record.converged
     assert record.finite
@@ -267,7 +279,7 @@ def test_leaving_the_data_is_flagged():
     assert deep.outside_data.tolist() == [True]
 
 
-# -- initial states ---------------------------------------------------------------------------------------------------
+# -- initial states --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -312,7 +324,8 @@ def test_record_tells_what_happened():
 
 
 def test_grain_inertia_slows_a_foot_in_sand():
-    """Grains that move along make the ground's choice of wrench stiffer against motion: less speed is left."""
+    """Grains that move along make the ground's choice of wrench stiffer against motion: less speed is
+    left."""
     plain = Simulator(robot("foot"), ground_medium("sand"), 2e-3)
     grains = Simulator(robot("foot"), ground_medium("sand"), 2e-3, grain_inertia=[14.714, 14.714, 0.122])
     state = start(plain, np.array([0.0, -0.02, 0.1]), np.array([0.02, -0.03, 0.1]))
@@ -327,7 +340,23 @@ def test_grain_inertia_slows_a_foot_in_sand():
     np.testing.assert_allclose(c.v, a.v, atol=1e-9)
 
 
-# -- bad input --------------------------------------------------------------------------------------------------------
+@pytest.mark.xfail(
+    reason="Simulator._step: with grains, servo, twists and memory are taken at w, not at the velocity v"
+)
+def test_record_tells_what_happened_with_grains_and_a_servo():
+    """The same balance; and the twist on record is that of the foot."""
+    sim = Simulator(robot("robosimian"), ground_medium("sand"), 2e-3, grain_inertia=[14.714, 14.714, 0.122])
+    state = start(sim, v=0.2 * np.random.default_rng(0).normal(size=15), height=-0.03)
+    after, record = step(sim, state, hold(sim))
+    rob = sim.robot
+    change = np.asarray(rob.mass_matrix(state.q) @ (after.v - state.v)) / 2e-3
+    force = np.einsum("fi,fiv->v", record.wrench_world, rob.foot_jacobians(state.q))
+    force[3:] += np.asarray(record.torque)
+    np.testing.assert_allclose(change, force - np.asarray(rob.bias_force(state.q, state.v)), atol=1e-6)
+    np.testing.assert_allclose(record.twist, rob.foot_twists(state.q, after.v)[:, [0, 2, 4]], atol=1e-9)
+
+
+# -- bad input -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dt", [0.0, -1e-3, np.nan, np.inf])

@@ -57,23 +57,40 @@ class Newton(eqx.Module):
         """Zero of the slope on (0, 1): Newton, kept inside a shrinking bracket."""
 
         derivatives = along(problem, state)
+        enough = self.sufficient * state.decrement
 
         def refine(carry):
-            low, high, length, _, count = carry
-            slope, curvature = derivatives(length)
-            low, high = jnp.where(slope < 0, length, low), jnp.where(slope < 0, high, length)
-            guess = length - slope / curvature
-            inside = (guess > low) & (guess < high)
-            found = jnp.abs(slope) <= self.sufficient * state.decrement
-            proposed = jnp.where(inside, guess, (low + high) / 2)
-            return low, high, jnp.where(found, length, proposed), found, count + 1
+            search, count = carry
+            return search.narrow(*derivatives(search.length), enough), count + 1
 
         def searching(carry):
-            return ~carry[3] & (carry[4] < self.max_line_search)
+            return ~carry[0].found & (carry[1] < self.max_line_search)
 
         one = jnp.ones_like(state.decrement)
-        start = (0 * one, one, one / 2, jnp.zeros_like(one, dtype=bool), 0)
-        return jax.lax.while_loop(searching, refine, start)[2]
+        start = Bracket(0 * one, one, one / 2, jnp.zeros_like(one, dtype=bool))
+        return jax.lax.while_loop(searching, refine, (start, 0))[0].length
+
+
+class Bracket(NamedTuple):
+    """An interval of step lengths with the zero of the slope inside, and where to look next."""
+
+    low: Float[Array, ""]
+    high: Float[Array, ""]
+    length: Float[Array, ""]
+    found: Bool[Array, ""]
+
+    def propose(self, guess: Float[Array, ""]) -> Bracket:
+        """Look at the guess next, or in the middle if it falls outside; not at all if the zero is found."""
+        inside = (guess > self.low) & (guess < self.high)
+        length = jnp.where(inside, guess, (self.low + self.high) / 2)
+        return self._replace(length=jnp.where(self.found, self.length, length))
+
+    def narrow(self, slope: Float[Array, ""], curvature: Float[Array, ""], enough: Float[Array, ""]) -> Bracket:
+        """The interval after seeing the slope at `length`; the next guess is Newton's."""
+        low = jnp.where(slope < 0, self.length, self.low)
+        high = jnp.where(slope < 0, self.high, self.length)
+        found = self.found | (jnp.abs(slope) <= enough)
+        return Bracket(low, high, self.length, found).propose(self.length - slope / curvature)
 
 
 class Solution(NamedTuple):

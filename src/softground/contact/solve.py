@@ -33,7 +33,7 @@ def _solve_jvp(primals, tangents):
 
     parts, static = eqx.partition(problem, eqx.is_inexact_array)
     moved = jax.tree.map(
-        lambda part, tangent: jnp.zeros_like(part) if tangent is None else tangent,
+        lambda part, tangent: None if part is None else jnp.zeros_like(part) if tangent is None else tangent,
         parts,
         tangents[0],
         is_leaf=lambda x: x is None,

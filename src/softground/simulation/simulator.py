@@ -144,10 +144,13 @@ class Simulator(eqx.Module):
     def _lifted(self, q: np.ndarray, height: float) -> np.ndarray:
         """q moved along the robot's vertical coordinate until its lowest foot is `height` above the ground."""
         index = vertical_coordinate(self.robot, q)
+        depth_of = jax.jit(lambda q: feet_in_ground(self.robot, q, self.ground.surface).depth.max())
         q = q.copy()
-        for _ in range(20):  # on a slope the foot nearest to the ground may change on the way
-            depth = float(feet_in_ground(self.robot, jnp.asarray(q), self.ground.surface).depth.max())
-            q[index] += depth + height
+        for _ in range(50):  # on a slope the foot nearest to the ground may change on the way
+            excess = float(depth_of(q)) + height
+            q[index] += excess
+            if abs(excess) < 1e-9:
+                break
         return q
 
     # -- stepping ----------------------------------------------------------------------------------------
@@ -230,7 +233,8 @@ class Simulator(eqx.Module):
         coordinate = np.array(robot.dof_q)[np.array(robot.actuated)]
         full = lambda x: jnp.broadcast_to(jnp.asarray(x, dtype), (robot.nu,))  # noqa: E731
         kp, kd = full(control.kp), full(control.kd)
-        offset = kp * (control.position - state.q[coordinate]) + kd * control.velocity + control.torque
+        error = full(control.position) - state.q[coordinate]
+        offset = kp * error + kd * full(control.velocity) + full(control.torque)
         return offset, kd + self.dt * kp
 
     def _joint_law(self, state: State, control: Control, inertia: Float[Array, "nv"]) -> JointLaw | None:
@@ -283,8 +287,8 @@ def vertical_coordinate(robot: Robot, q: np.ndarray) -> int:
     """Index in q of the coordinate that lifts the whole robot."""
     lift = np.zeros(6)
     lift[2] = 1.0
-    jacobians = np.asarray(robot.foot_jacobians(jnp.asarray(q)))
-    dofs = [i for i in range(robot.nv) if np.allclose(jacobians[:, :, i], lift)]
+    jacobians = np.asarray(jax.jit(lambda q: robot.foot_jacobians(q))(q))
+    dofs = [i for i in range(robot.nv) if np.allclose(jacobians[:, :, i], lift, atol=1e-5)]
     if not dofs:
         raise OptionError(f"{robot.name} cannot be lifted: it has no vertical base coordinate; give q itself")
     joint_coordinate = robot.dof_q[dofs[0]]
