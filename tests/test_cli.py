@@ -76,7 +76,7 @@ def test_same_seed_same_numbers(tmp_path):
         (["simulate", "foot", "--dt", "nan"], "--dt must be positive, got nan"),
         (["simulate", "foot", "--seconds", "-1"], "--seconds must be positive"),
         (["simulate", "foot", "--slope", "95"], "between -90 and 90 degrees, got 95"),
-        (["simulate", "foot", "--ground", "firm", "--eps", "1"], "firm has none"),
+        (["simulate", "foot", "--ground", "firm", "--eps", "1"], "firm has no eps: its options are strength"),
         (["simulate", "foot", "--feet", "sol"], "unknown foot 'sol'"),
         (["simulate", "foot", "--lock", "knee_*"], "knee_"),
         (["plot", "absent.nc"], "no run file at absent.nc"),
@@ -114,7 +114,7 @@ def test_media_and_version():
 
 
 def test_unexpected_errors_are_not_dressed_up(monkeypatch):
-    monkeypatch.setattr("softground.cli.make_medium", lambda *_: 1 / 0)
+    monkeypatch.setattr("softground.media.named_medium", lambda *_, **__: 1 / 0)
     assert isinstance(call("simulate", "foot").exception, ZeroDivisionError)
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from softground.errors import OptionError, SoftgroundError, unknown_name
+from softground.errors import OptionError, SoftgroundError
 
 
 class Group(TyperGroup):
@@ -134,19 +134,21 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Drop a robot on a ground and let it hold its posture."""
-    _check_positive(dt=dt, seconds=seconds, strength=strength)
+    grains = {} if eps is None else {"eps": eps}  # only granular ground has a temperature
+    _check_positive(dt=dt, seconds=seconds, strength=strength, **grains)
     if not -90 < slope < 90:
         raise OptionError(f"--slope must lie between -90 and 90 degrees, got {slope:g}")
     configure_jax()
     import numpy as np
 
     from softground.control.posture import hold_posture
+    from softground.media import named_medium
     from softground.robots import Robot
     from softground.simulation import Ground, Simulator, run, save_run
     from softground.simulation.summary import summarise
     from softground.surfaces import Plane
 
-    medium = make_medium(ground, strength, eps)
+    medium = named_medium(ground, strength=strength, **grains)
     model = Robot.load(robot, feet=_names(feet), lock=_names(lock) or (), planar=planar)
     simulator = Simulator(model, Ground(medium, Plane(slope=np.deg2rad(slope))), dt)
     v = None if seed is None else 0.1 * np.random.default_rng(seed).normal(size=model.nv)
@@ -198,7 +200,9 @@ def robots(as_json: Json = False) -> None:
 def media(as_json: Json = False) -> None:
     """List the media that --ground takes."""
     configure_jax()
-    described = {name: _first_line(make) for name, make in _media().items()}
+    from softground.media.named import NAMED, describe
+
+    described = {name: describe(name) for name in NAMED}
     if as_json:
         print(json.dumps(described))
         return
@@ -270,45 +274,6 @@ def bench_robustness(
     _report("robustness", measure, "", as_json, {"states": states, "steps": steps})
 
 
-# -- media by name ---------------------------------------------------------------------------------------
-
-
-def make_medium(name: str, strength: float, eps: float | None):
-    """The medium of a name of `softground media`."""
-    known = _media()
-    if name not in known:
-        raise OptionError(unknown_name("ground", name, known))
-    if eps is None:
-        return known[name](strength=strength)
-    _check_positive(eps=eps)
-    try:
-        return known[name](strength=strength, eps=eps)
-    except TypeError:
-        raise OptionError(f"--eps is of granular ground, {name} has none: leave it out") from None
-
-
-def _media() -> dict[str, Callable[..., Any]]:
-    from softground.media import Firm, ViscoElastic
-    from softground.media.named import NAMED
-
-    def foam(strength: float = 1.0):
-        """Foam: springs and dampers under the sole, with friction (romualdi2021)."""
-        return _scaled(ViscoElastic(), strength)
-
-    def firm(strength: float = 1.0):
-        """Firm ground: sinks a fraction of a millimetre; the rigid reference."""
-        return _scaled(Firm(), strength)
-
-    return {"foam": foam, "firm": firm} | dict(NAMED)
-
-
-def _scaled(medium, strength: float):
-    """A visco-elastic medium, stiffer and more damped by a factor."""
-    from dataclasses import replace
-
-    return replace(medium, stiffness=strength * medium.stiffness, damping=strength * medium.damping)
-
-
 # -- options and printing --------------------------------------------------------------------------------
 
 
@@ -321,10 +286,6 @@ def _check_positive(**options: float) -> None:
 def _names(given: list[str] | None) -> list[str] | None:
     """Names from options that may be repeated and may hold commas."""
     return [name.strip() for item in given for name in item.split(",") if name.strip()] if given else None
-
-
-def _first_line(function: Callable) -> str:
-    return (function.__doc__ or "").strip().split("\n")[0]
 
 
 def _report(

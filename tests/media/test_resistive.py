@@ -9,7 +9,8 @@ import pytest
 from softground.errors import MediumError
 from softground.media.base import FootInGround
 from softground.media.named import NAMED, REFERENCE_FOOT, describe, named_medium, pebbles, sand
-from softground.media.resistive import (
+from softground.media.resistive.directions import directions, mirror_images, planar_twists, point_twists
+from softground.media.resistive.medium import (
     Resistive,
     fit_error,
     generic_space,
@@ -17,9 +18,8 @@ from softground.media.resistive import (
     tilt_rotation,
     turn_about_normal,
 )
-from softground.media.resistive_directions import directions, mirror_images, planar_twists, point_twists
-from softground.media.resistive_surface import surface_of
-from softground.media.resistive_wrench import wrenches
+from softground.media.resistive.surface import surface_of
+from softground.media.resistive.wrench import wrenches
 from softground.robots.feet import Box, Cylinder, Sphere
 
 SHAPES = [REFERENCE_FOOT, Box(0.2, 0.1, 0.02), Sphere(0.02)]

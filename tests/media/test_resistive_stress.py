@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from softground.media.resistive_stress import GENERIC, plane_stress, scale_of_grains, spatial_stress
+from softground.media.resistive.stress import GENERIC, plane_stress, scale_of_grains, spatial_stress
 
 DOWN, UP = np.array([0.0, 0.0, -1.0]), np.array([0.0, 0.0, 1.0])
 LEFT, RIGHT = np.array([-1.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0])

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from softground.errors import MediumError
-from softground.media.resistive import DEPTHS, tilt_rotation
-from softground.media.resistive_directions import (
+from softground.media.resistive.directions import (
     SPEED,
     SPIN,
     directions,
@@ -15,8 +14,9 @@ from softground.media.resistive_directions import (
     point_twists,
     spatial_twists,
 )
-from softground.media.resistive_surface import surface_of
-from softground.media.resistive_wrench import wrenches
+from softground.media.resistive.medium import DEPTHS, tilt_rotation
+from softground.media.resistive.surface import surface_of
+from softground.media.resistive.wrench import wrenches
 from softground.robots.feet import Box, Cylinder, Sphere
 
 FOOT = Cylinder(0.05, 0.15)

@@ -1,12 +1,13 @@
-"""Joint limits and servos as convex potentials of the next joint velocity.
+"""Joint limits, servos and dry friction as convex potentials of the next joint velocity.
 
 A limit is a one-sided spring on the joint's *next* position; a servo is a PD law on the next position and
-velocity whose torque saturates. Both forces fall monotonically with the joint's next velocity, so both are
-derivatives of convex potentials, and the step takes them implicitly: gains and limits can be as stiff as the
-user likes at any time step.
+velocity whose torque saturates; dry friction is a steep damper that saturates. All these forces fall monotonically
+with the joint's next velocity, so they are derivatives of convex potentials, and the step takes them implicitly:
+gains and limits can be as stiff as the user likes at any time step.
 
     limit:  f(v) =  max(0, k (q_min - q - dt v)) - max(0, k (q + dt v - q_max))
     servo:  f(v) =  clip( kp (q_ref - q - dt v) + kd (v_ref - v) + feedforward,  +- torque_limit )
+    friction:  f(v) =  clip( -c v,  +- friction_loss )
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class JointLaw(eqx.Module):
     servo_offset: Float[Array, "nv"]
     servo_slope: Float[Array, "nv"]
     servo_bound: Float[Array, "nv"]
+    friction_bound: Float[Array, "nv"]  # N m, dry friction
+    friction_slope: Float[Array, "nv"]  # N m s/rad, of the creep below it
     dt: Float[Array, ""]
 
     def response(self, v: Float[Array, "nv"]) -> tuple[Float[Array, "nv"], Float[Array, "nv"]]:
@@ -39,22 +42,29 @@ class JointLaw(eqx.Module):
         above = self.above + self.dt * v
         limit = self.spring * (jnp.maximum(below, 0.0) - jnp.maximum(above, 0.0))
         limit_rate = self.dt * self.spring * ((below > 0) | (above > 0))
-        wanted = self.servo_offset - self.servo_slope * v
-        servo = jnp.clip(wanted, -self.servo_bound, self.servo_bound)
-        servo_rate = self.servo_slope * (jnp.abs(wanted) < self.servo_bound)
-        return limit + servo, limit_rate + servo_rate
+        servo, servo_rate = _saturated(self.servo_offset, self.servo_slope, self.servo_bound, v)
+        friction, friction_rate = _saturated(0.0, self.friction_slope, self.friction_bound, v)
+        return limit + servo + friction, limit_rate + servo_rate + friction_rate
 
     def potential(self, v: Float[Array, "nv"]) -> Float[Array, ""]:
         """Convex potential whose negative gradient is the force of `response`, W."""
         below = jnp.maximum(self.below - self.dt * v, 0.0)
         above = jnp.maximum(self.above + self.dt * v, 0.0)
         limit = self.spring * (below**2 + above**2) / (2 * self.dt)
-        wanted = self.servo_offset - self.servo_slope * v
-        inside = jnp.clip(wanted, -self.servo_bound, self.servo_bound)
-        huber = inside * wanted - inside**2 / 2
-        servo = jnp.where(self.servo_slope > 0, huber / jnp.maximum(self.servo_slope, 1e-30), -inside * v)
-        return limit.sum() + servo.sum()
+        servo = _saturated_potential(self.servo_offset, self.servo_slope, self.servo_bound, v)
+        friction = _saturated_potential(0.0, self.friction_slope, self.friction_bound, v)
+        return (limit + servo + friction).sum()
 
-    def servo_force(self, v: Float[Array, "nv"]) -> Float[Array, "nv"]:
-        """Torque of the servos alone, N m."""
-        return jnp.clip(self.servo_offset - self.servo_slope * v, -self.servo_bound, self.servo_bound)
+
+def _saturated(offset, slope, bound, v):
+    """Force clip(offset - slope v, +-bound) and its rate of fall with v."""
+    wanted = offset - slope * v
+    return jnp.clip(wanted, -bound, bound), slope * (jnp.abs(wanted) < bound)
+
+
+def _saturated_potential(offset, slope, bound, v):
+    """Convex potential of that force (a Huber function); linear where the slope is zero."""
+    wanted = offset - slope * v
+    force = jnp.clip(wanted, -bound, bound)
+    huber = force * (wanted - force / 2)
+    return jnp.where(slope > 0, huber / jnp.where(slope > 0, slope, 1.0), -force * v)

@@ -1,10 +1,24 @@
 """What the ground is: media as convex potentials of a foot's next twist."""
 
 from softground.media.base import FootInGround, Law, Medium
-from softground.media import named
-from softground.media.named import pebbles, sand
+from softground.media.named import NAMED, firm, foam, named_medium, pebbles, sand
 from softground.media.resistive import Resistive
 from softground.media.visco_elastic import Firm, ViscoElastic
 from softground.media.wrench_space import DepthTilt, WrenchSpace
 
-__all__ = ["DepthTilt", "Firm", "FootInGround", "Law", "Medium", "ViscoElastic", "WrenchSpace"]
+__all__ = [
+    "NAMED",
+    "DepthTilt",
+    "Firm",
+    "FootInGround",
+    "Law",
+    "Medium",
+    "Resistive",
+    "ViscoElastic",
+    "WrenchSpace",
+    "firm",
+    "foam",
+    "named_medium",
+    "pebbles",
+    "sand",
+]

@@ -102,8 +102,8 @@ class Medium(eqx.Module):
         """This medium specialised to the shape of a foot. Called once, when a simulator is built."""
         return self
 
-    def initial_memory(self) -> Any:
-        """What the ground remembers of a foot that has never touched it (a pytree, possibly empty)."""
+    def initial_memory(self, foot: FootInGround) -> Any:
+        """What the ground remembers of a foot that has been here all along (a pytree, possibly empty)."""
         return ()
 
     def law(self, foot: FootInGround, memory: Any, dt: Float[Array, ""]) -> Law:

@@ -6,17 +6,21 @@ To add one, write a function whose docstring's first line describes it and list 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
+from inspect import signature
+from typing import TypeVar
 
 import numpy as np
 
 from softground.errors import MediumError, unknown_name
 from softground.media.base import Medium
-from softground.media.resistive import Resistive
-from softground.media.resistive_surface import surface_of
-from softground.media.resistive_wrench import wrenches
+from softground.media.resistive import Resistive, surface_of, wrenches
+from softground.media.visco_elastic import Firm, ViscoElastic
 from softground.media.wrench_space import DEFAULT_EPS
 from softground.robots.feet import Cylinder
+
+Springs = TypeVar("Springs", bound=ViscoElastic)
 
 REFERENCE_FOOT = Cylinder(radius=0.05, length=0.15)
 """The foot of zhu2019's experiments, with which the named media are calibrated."""
@@ -35,6 +39,21 @@ def pebbles(strength: float = 1.0, *, eps: float = DEFAULT_EPS, law: str = "auto
     return Resistive(scale_meeting(force=280.0, depth=0.045), strength=strength, eps=eps, law=law)
 
 
+def foam(strength: float = 1.0) -> ViscoElastic:
+    """Foam: springs and dampers under the sole, with friction, at romualdi2021's stiffness and damping."""
+    return _stronger(ViscoElastic(), strength)
+
+
+def firm(strength: float = 1.0) -> Firm:
+    """Firm ground: sinks a fraction of a millimetre; the rigid reference."""
+    return _stronger(Firm(), strength)
+
+
+def _stronger(medium: Springs, strength: float) -> Springs:
+    """A visco-elastic medium, stiffer and more damped by a factor; its friction stays."""
+    return replace(medium, stiffness=strength * medium.stiffness, damping=strength * medium.damping)
+
+
 @cache
 def scale_meeting(force: float, depth: float) -> float:
     """Scale of the resistive medium in which `REFERENCE_FOOT`, upright and pushed down, meets a force.
@@ -46,14 +65,18 @@ def scale_meeting(force: float, depth: float) -> float:
     return force / float(generic[0, 0, 0, 2])
 
 
-NAMED: dict[str, Callable[..., Medium]] = {"sand": sand, "pebbles": pebbles}
-"""Functions that make the named media; each takes `strength`, a factor on all forces."""
+NAMED: dict[str, Callable[..., Medium]] = {"sand": sand, "pebbles": pebbles, "foam": foam, "firm": firm}
+"""Functions that make the named media; each takes `strength`, a factor on all forces but friction's share."""
 
 
 def named_medium(name: str, **options) -> Medium:
     """The medium of this name, made with these options."""
     if name not in NAMED:
         raise MediumError(unknown_name("medium", name, NAMED))
+    known = signature(NAMED[name]).parameters
+    for option in options:
+        if option not in known:
+            raise MediumError(f"{name} has no {option}: its options are {', '.join(known)}")
     return NAMED[name](**options)
 
 

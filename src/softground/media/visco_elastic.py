@@ -11,15 +11,18 @@ on its own, which the lemma leaves aside ("valid as long as the normal forces ar
 component lies inside the friction cone").
 
 Over a time step the spring is taken at its end, x + dt u, so the force per area at a point is
-y(u) = k (x_bar - x) - (b + dt k) u: isotropic in u. Its projection P(y) on the friction cone is then the
-negative gradient of the convex potential
+y(u) = k (x_bar - x) - (b + dt k) u: isotropic in u. The ground only pushes, and friction bounds the tangential force
+by a disc whose radius is friction times the point's normal force *one step ago*. Both are projections P on convex
+sets, so the force P(y) is the negative gradient of the convex potential
 
-    Phi(u) = |P(y(u))|^2 / (2 (b + dt k)),
+    Phi(u) = (y.P(y) - |P(y)|^2 / 2) / (b + dt k),
 
-which makes the step convex for any stiffness: 1 ms steps where explicit integration needs 10 us. The projection
-is associated: a slipping point is also pushed out by friction x slip, held back by the spring (see docs/media.md).
+which makes the step convex for any stiffness: 1 ms steps where explicit integration needs 10 us. Taking the radius
+of the disc from the step before is what keeps Coulomb's law convex without the side effect of the usual convex
+cone, which pushes a slipping foot out of the ground (docs/media.md).
 
-Memory: the anchor x_bar of each point. It is set where the point meets the surface, and dragged along by slip.
+Memory: the anchor x_bar of each point and its normal force. The anchor is set where the point meets the surface,
+and dragged along by slip.
 """
 
 from __future__ import annotations
@@ -70,57 +73,57 @@ def patch(shape: Shape) -> Patch:
     return Patch(points, np.asarray(area), np.asarray(radius), is_ball=isinstance(shape, Sphere))
 
 
-class ConeLaw(Law):
-    """Points whose forces, linear in the twist, are projected on their friction cones."""
+class Memory(eqx.Module):
+    """What the ground remembers of a foot's points."""
+
+    anchor: Float[Array, "p 3"]  # m, world; for a ball, which rolls, the stretch of the spring instead
+    normal_force: Float[Array, "p"]  # N, in the last step
+
+
+class FrictionLaw(Law):
+    """Points whose forces, linear in the twist, only push and are bounded by friction."""
 
     offset: Float[Array, "p 3"]  # N, force at zero twist before projection
     slope: Float[Array, "p"]  # N s/m, its fall with the point's velocity
     arm: Float[Array, "p 3 n"]  # velocity of each point per unit twist, surface frame
-    friction: Float[Array, ""]
+    bound: Float[Array, "p"]  # N, greatest tangential force
+
+    def _wanted(self, twist: Float[Array, "n"]) -> Float[Array, "p 3"]:
+        return self.offset - self.slope[:, None] * (self.arm * twist).sum(-1)
 
     def point_forces(self, twist: Float[Array, "n"]) -> Float[Array, "p 3"]:
         """Force on each point, N, surface frame."""
-        wanted = self.offset - self.slope[:, None] * (self.arm @ twist)
-        return jax.vmap(project_on_cone, (0, None))(wanted, self.friction)
+        return jax.vmap(bounded_force)(self._wanted(twist), self.bound)[0]
 
     def potential(self, twist):
-        force = self.point_forces(twist)
-        return ((force**2).sum(-1) / (2 * self.slope)).sum()
+        wanted = self._wanted(twist)
+        force, _ = jax.vmap(bounded_force)(wanted, self.bound)
+        return (((wanted - force / 2) * force).sum(-1) / self.slope).sum()
 
     def wrench(self, twist):
         return (self.arm * self.point_forces(twist)[:, :, None]).sum((0, 1))
 
     def response(self, twist):
-        wanted = self.offset - self.slope[:, None] * (self.arm @ twist)
-        force, rate = jax.vmap(project_with_rate, (0, None))(wanted, self.friction)
+        force, rate = jax.vmap(bounded_force)(self._wanted(twist), self.bound)
         wrench = (self.arm * force[:, :, None]).sum((0, 1))
         stiff = self.slope[:, None, None] * (rate @ self.arm)
         return wrench, jnp.einsum("pci,pcj->ij", self.arm, stiff)
 
 
-def project_on_cone(force: Float[Array, "3"], friction: Float[Array, ""]) -> Float[Array, "3"]:
-    """Nearest force in the friction cone |tangential| <= friction * normal (z is the normal)."""
-    return project_with_rate(force, friction)[0]
-
-
-def project_with_rate(force, friction) -> tuple[Float[Array, "3"], Float[Array, "3 3"]]:
-    """Projection on the friction cone, and its derivative (symmetric, between 0 and 1)."""
-    tangential, normal = force[:2], force[2]
+def bounded_force(wanted: Float[Array, "3"], bound: Float[Array, ""]):
+    """Nearest force that pushes (z >= 0) and is tangentially within the bound, and its symmetric derivative."""
+    tangential, normal = wanted[:2], wanted[2]
     squared = (tangential**2).sum()
-    safe = jnp.where(squared > 0, squared, 1.0)
-    size = jnp.where(squared > 0, jnp.sqrt(safe), 0.0)
-    along = tangential / jnp.sqrt(safe)
-    sticks = size <= friction * normal
-    lifts = friction * size <= -normal
-    # On the boundary the force is height * edge, with edge the cone's ray nearest to it.
-    edge = jnp.concatenate([friction * along, jnp.ones_like(normal)[None]]) / jnp.sqrt(1 + friction**2)
-    height = edge @ force
-    across = jnp.stack([-along[1], along[0], jnp.zeros_like(normal)])
-    widen = friction * height / jnp.sqrt(1 + friction**2) / jnp.sqrt(safe)
-    slip_rate = edge[:, None] * edge + widen * across[:, None] * across
-    projected = jnp.where(sticks, force, jnp.where(lifts, 0.0, height * edge))
-    rate = jnp.where(sticks, jnp.eye(3, dtype=force.dtype), jnp.where(lifts, 0.0, slip_rate))
-    return projected, rate
+    size = jnp.sqrt(jnp.where(squared > 0, squared, 1.0))
+    sticks = squared <= bound**2
+    share = jnp.where(sticks, 1.0, bound / size)
+    pushes = normal > 0
+    force = jnp.concatenate([share * tangential, jnp.where(pushes, normal, 0.0)[None]])
+    along = tangential / size
+    # A slipping force keeps its size and turns with the wanted one.
+    turning = jnp.eye(2, dtype=wanted.dtype) - jnp.where(sticks, 0.0, 1.0) * along[:, None] * along
+    rate = jnp.zeros((3, 3), wanted.dtype).at[:2, :2].set(share * turning)
+    return force, rate.at[2, 2].set(jnp.where(pushes, 1.0, 0.0))
 
 
 class ViscoElastic(Medium):
@@ -156,9 +159,14 @@ class ViscoElastic(Medium):
         components = "planar" if planar else "point" if isinstance(shape, Sphere) else "spatial"
         return dataclasses.replace(self, sole=patch(shape), components=components)
 
-    def initial_memory(self) -> Float[Array, "p 3"]:
-        """Per point of a sole its anchor (m, world); per point of a ball, which rolls, the spring's stretch."""
-        return np.zeros(self._sole.points.shape)
+    def initial_memory(self, foot: FootInGround) -> Memory:
+        """Springs relaxed where the foot is, and carrying it if it is below the surface."""
+        sole = self._sole
+        arms = sole.points @ foot.rotation.T
+        here = foot.position + arms @ foot.surface.T
+        depth = jnp.maximum(foot.depth - arms[:, 2], 0.0)
+        anchor = jnp.zeros_like(here) if sole.is_ball else here
+        return Memory(anchor, self.stiffness * self._point_area(foot) * depth)
 
     @property
     def _sole(self) -> Patch:
@@ -166,39 +174,46 @@ class ViscoElastic(Medium):
             raise MediumError("this ground does not know the foot yet: call medium.for_foot(shape, planar)")
         return self.sole
 
-    def law(self, foot: FootInGround, memory, dt) -> ConeLaw:
+    def law(self, foot: FootInGround, memory: Memory, dt) -> FrictionLaw:
         arms, depth, stretch = self._points(foot, memory)
         area = self._point_area(foot)
         # Above the surface a damper would push before the foot has touched: only the spring's end may act there.
         damping = jnp.where(depth > 0, self.damping, 0.0)
-        return ConeLaw(
+        return FrictionLaw(
             offset=self.stiffness * area * stretch,
             slope=area * (damping + dt * self.stiffness),
             arm=_velocity_map(arms)[..., COMPONENTS[self.kind]],
-            friction=self.friction.astype(foot.depth.dtype),
+            bound=self.friction * memory.normal_force,
         )
 
-    def remember(self, foot, memory, law: ConeLaw, twist, dt) -> Float[Array, "p 3"]:
-        """Leave each spring with the force it had at the end of the step, and no more."""
-        arms, depth, _ = self._points(foot, memory)
-        velocity = law.arm @ twist
-        damper = jnp.where(depth > 0, self.damping, 0.0)[:, None] * velocity
-        stretch = (law.point_forces(twist) / self._point_area(foot) + damper) / self.stiffness
+    def remember(self, foot, memory: Memory, law: FrictionLaw, twist, dt) -> Memory:
+        """Anchors slip by what the springs cannot hold.
+
+        With force f per area at the end of the step, a spring in series with the sliding contact is left with the
+        stretch (dt f + b s) / (dt k + b), s being its stretch before: s - dt u where the point sticks, and always
+        at most what the work done on it pays for (docs/media.md).
+        """
+        arms, depth, stretch = self._points(foot, memory)
+        area, damping = self._point_area(foot), jnp.where(depth > 0, self.damping, 0.0)[:, None]
+        force = law.point_forces(twist)
+        left = (dt * force / area + damping * stretch) / (dt * self.stiffness + damping)
         if self._sole.is_ball:
-            return stretch @ foot.surface.T
-        return foot.position + (arms + dt * velocity + stretch) @ foot.surface.T
+            return Memory(left @ foot.surface.T, force[:, 2])
+        moved = arms + dt * (law.arm * twist).sum(-1) + left
+        return Memory(foot.position + moved @ foot.surface.T, force[:, 2])
 
     def stored_energy(self, foot, memory) -> Float[Array, ""]:
         _, depth, stretch = self._points(foot, memory)
         energy = self.stiffness * self._point_area(foot) * (stretch**2).sum(-1) / 2
         return jnp.where(depth > 0, energy, 0.0).sum()
 
-    def _points(self, foot: FootInGround, memory):
+    def _points(self, foot: FootInGround, memory: Memory):
         """Arm from the reference point, depth, and stretch of the spring of every point, surface frame."""
         sole = self._sole
         arms = sole.points @ foot.rotation.T  # all zero for a ball
         depth = foot.depth - arms[:, 2]
-        anchored = memory @ foot.surface if sole.is_ball else (memory - foot.position) @ foot.surface - arms
+        anchor = memory.anchor
+        anchored = anchor @ foot.surface if sole.is_ball else (anchor - foot.position) @ foot.surface - arms
         tangential = jnp.where(depth[:, None] > 0, anchored[:, :2], 0.0)
         return arms, depth, jnp.concatenate([tangential, depth[:, None]], -1)
 

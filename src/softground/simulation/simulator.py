@@ -52,6 +52,11 @@ class Control(eqx.Module):
     kp: Float[Array, "nu"] | float = 0.0  # N m/rad
     kd: Float[Array, "nu"] | float = 0.0  # N m s/rad
 
+    def __check_init__(self):
+        gains_given = any(not isinstance(gain, float) or gain for gain in (self.kp, self.kd))
+        if self.position is None and gains_given:
+            raise OptionError("a servo needs Control(position=...) beside its gains kp and kd")
+
 
 class Record(eqx.Module):
     """One step as it happened: the state it started from, and the forces that acted during it."""
@@ -76,8 +81,10 @@ Policy = Callable[[State], Control]
 class Simulator(eqx.Module):
     """A robot on a ground, advanced in steps of `dt` seconds.
 
-    Pure functions throughout: `jax.jit(simulator.step)`, `jax.vmap`, `jax.grad` all work. Nothing raises inside;
-    every `Record` says whether its step converged, stayed finite and stayed inside the medium's data.
+    Pure functions throughout, for `jax.jit`, `jax.vmap` and `jax.grad`. Close over the simulator, as in
+    `jax.jit(lambda state: simulator.step(state))`, and the robot becomes constants of a faster program; pass it
+    through `eqx.filter_jit` to differentiate with respect to what it holds. Nothing raises inside; every `Record`
+    says whether its step converged, stayed finite and stayed inside the medium's data.
     """
 
     robot: Robot
@@ -86,6 +93,7 @@ class Simulator(eqx.Module):
     dt: Float[Array, ""]
     solver: Newton | BatchNewton
     grain_inertia: Float[Array, "n n"] | None
+    has_joint_forces: bool = eqx.field(static=True)  # limits or dry friction
 
     def __init__(
         self,
@@ -104,6 +112,7 @@ class Simulator(eqx.Module):
         self.dt = np.asarray(dt, dtype=float)
         self.solver = Newton() if solver is None else solver
         self.grain_inertia = self._checked_grains(grain_inertia)
+        self.has_joint_forces = bool(robot.limited) or bool(np.any(robot.friction_loss))
 
     def _checked_grains(self, grain_inertia):
         if grain_inertia is None:
@@ -111,7 +120,8 @@ class Simulator(eqx.Module):
         size = len(COMPONENTS[self.feet_medium.kind])
         grains = np.asarray(grain_inertia, dtype=float)
         grains = np.diag(grains) if grains.ndim == 1 else grains
-        if grains.shape != (size, size) or not (np.linalg.eigvalsh(grains) >= 0).all():
+        sound = grains.shape == (size, size) and np.isfinite(grains).all() and np.allclose(grains, grains.T)
+        if not sound or not (np.linalg.eigvalsh(grains) >= 0).all():
             raise OptionError(
                 f"grain_inertia must be {size} diagonal entries or a positive semidefinite {size} x {size} "
                 f"matrix for a {self.feet_medium.kind} contact, got shape {np.shape(grain_inertia)}"
@@ -137,9 +147,13 @@ class Simulator(eqx.Module):
             q = self._lifted(q, height)
         dtype = jnp.zeros(()).dtype if dtype is None else dtype
         n_feet, size = len(self.robot.feet), len(COMPONENTS[self.feet_medium.kind])
-        memory = jax.vmap(lambda medium: medium.initial_memory())(self.feet_medium)
+        memory = self._initial_memory(q)
         cast = lambda tree: jax.tree.map(lambda x: jnp.asarray(x, dtype), tree)  # noqa: E731
         return State(*cast((0.0, q, v, memory, np.zeros((2, n_feet, size)))))
+
+    def _initial_memory(self, q: np.ndarray) -> Any:
+        feet = jax.jit(lambda q: feet_in_ground(self.robot, q, self.ground.surface))(q)
+        return jax.vmap(lambda medium, foot: medium.initial_memory(foot))(self.feet_medium, feet)
 
     def _lifted(self, q: np.ndarray, height: float) -> np.ndarray:
         """q moved along the robot's vertical coordinate until its lowest foot is `height` above the ground."""
@@ -163,6 +177,8 @@ class Simulator(eqx.Module):
         return sim._step(state, control)
 
     def _step(self, state: State, control: Control) -> tuple[State, Record]:
+        if self.grain_inertia is not None and control.position is not None:
+            raise OptionError("grain_inertia goes with torques, not servos: compute the servo's torque yourself")
         robot, dt = self.robot, self.dt
         kin = robot.kinematics(state.q)
         feet = feet_in_ground(robot, kin, self.ground.surface)
@@ -173,8 +189,9 @@ class Simulator(eqx.Module):
             impulse = dt * problem.generalised(solution.wrenches, solution.joint_force)
             velocity = solve_spd(mass, problem.momentum + impulse)
         q = robot.integrate(state.q, velocity, dt)
+        foot_twists = solution.twists if self.grain_inertia is None else problem.twists(velocity)
         memory = jax.vmap(lambda medium, *args: medium.remember(*args, dt))(
-            self.feet_medium, feet, state.memory, problem.laws, solution.twists
+            self.feet_medium, feet, state.memory, problem.laws, foot_twists
         )
         twists = jnp.stack([solution.twists, state.twists[0]])
         after = State(state.time + dt, q, velocity, memory, twists)
@@ -186,7 +203,7 @@ class Simulator(eqx.Module):
             wrench_world=wrench_in_world(feet, solution.wrenches, self.feet_medium),
             depth=feet.depth,
             tilt=feet.tilt,
-            twist=solution.twists,
+            twist=foot_twists,
             iterations=solution.iterations,
             converged=solution.converged,
             finite=jnp.isfinite(q).all() & jnp.isfinite(velocity).all(),
@@ -239,7 +256,7 @@ class Simulator(eqx.Module):
 
     def _joint_law(self, state: State, control: Control, inertia: Float[Array, "nv"]) -> JointLaw | None:
         robot = self.robot
-        if not robot.limited and control.position is None:
+        if not self.has_joint_forces and control.position is None:
             return None
         zeros = jnp.zeros_like(state.v)
         far = jnp.full_like(state.v, -1.0)  # "below" and "above" a limit that is not there
@@ -257,7 +274,8 @@ class Simulator(eqx.Module):
             offset = zeros.at[motors].set(servo_offset)
             slope = zeros.at[motors].set(servo_slope)
             bound = zeros.at[motors].set(robot.torque_limit)
-        return JointLaw(below, above, spring, offset, slope, bound, self.dt)
+        stick = LIMIT_STIFFNESS * inertia / self.dt
+        return JointLaw(below, above, spring, offset, slope, bound, robot.friction_loss, stick, self.dt)
 
     def _motor_torque(self, state: State, control: Control, velocity) -> Float[Array, "nu"]:
         limit = self.robot.torque_limit
@@ -276,7 +294,7 @@ class Simulator(eqx.Module):
         `control` is a sequence of torques (steps, nu), a `Control` held throughout, or a policy state -> Control.
         """
         if isinstance(control, (jax.Array, np.ndarray)):
-            return jax.lax.scan(self.step, state, control)
+            return jax.lax.scan(lambda s, torque: self.step(s, torque), state, control)
         if steps is None:
             raise OptionError("rollout needs the number of steps unless it is given a sequence of torques")
         choose = control if callable(control) else lambda _: control

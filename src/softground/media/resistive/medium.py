@@ -26,7 +26,7 @@ from jaxtyping import Array, Float
 
 from softground.errors import MediumError, unknown_name
 from softground.media.base import COMPONENTS, FootInGround, Medium
-from softground.media.resistive_directions import (
+from softground.media.resistive.directions import (
     SPEED,
     SPIN,
     mirror_images,
@@ -35,8 +35,8 @@ from softground.media.resistive_directions import (
     point_twists,
     spatial_twists,
 )
-from softground.media.resistive_surface import surface_of
-from softground.media.resistive_wrench import LAWS, wrenches
+from softground.media.resistive.surface import surface_of
+from softground.media.resistive.wrench import LAWS, wrenches
 from softground.media.wrench_space import DEFAULT_EPS, DepthTilt, WrenchSpace, smooth_ramp
 from softground.robots.feet import Box, Shape, Sphere
 

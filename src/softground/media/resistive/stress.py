@@ -13,7 +13,7 @@ exactly 1 N/cm3 = 1e6 N/m3. One factor per medium, `scale`, multiplies that (Li 
 
 Both fits were made on thin plates, which lead with one face and trail with the other, so the polynomials do
 not ask which one is meant. Which elements of a body lead is asked in
-`softground.media.resistive_wrench`.
+`softground.media.resistive.wrench`.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from softground.media.resistive_stress import plane_stress, spatial_stress
-from softground.media.resistive_surface import Surface
+from softground.media.resistive.stress import plane_stress, spatial_stress
+from softground.media.resistive.surface import Surface
 
 #: Stress laws (normal, velocity) -> stress per depth, by name.
 LAWS: dict[str, Callable] = {"plane": plane_stress, "3d": spatial_stress}
