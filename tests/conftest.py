@@ -1,7 +1,4 @@
-"""Test configuration: double precision, a compilation cache kept between runs, and shared fixtures.
-
-`SOFTGROUND_TYPECHECK=1 pytest` also checks every jaxtyping annotation at run time (slower).
-"""
+"""Test configuration: double precision, a compilation cache kept between runs, and shared fixtures."""
 
 import os
 from pathlib import Path
@@ -20,12 +17,6 @@ import pytest  # noqa: E402
 jax.config.update("jax_enable_x64", True)
 # The default of 1 s would leave out most of our functions, which are many and small.
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
-
-if os.environ.get("SOFTGROUND_TYPECHECK") == "1":
-    from jaxtyping import install_import_hook
-
-    # Before the first import of softground; stays for the whole run.
-    install_import_hook("softground", "beartype.beartype")
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from softground import media
 from softground.media.base import FootInGround, Medium
+from softground.media.visco_elastic import Memory
 from softground.robots.feet import Box, Cylinder, Shape, Sphere
 
 MEDIA: dict[str, Callable[[], Medium]] = {
@@ -71,10 +72,14 @@ def random_foot(random: np.random.Generator, planar: bool, deepest: float = 0.06
 
 
 def random_memory(random: np.random.Generator, medium: Medium, foot: FootInGround, stretch: float = 5e-3):
-    """What the ground may remember of the foot: anchors within `stretch` m of the points of its sole."""
+    """What the ground may remember of the foot: anchors within `stretch` m of the points of its sole, and
+    normal forces between none and twice what its springs ask for at 1 cm."""
     if not isinstance(medium, media.ViscoElastic):
-        return medium.initial_memory()
+        return medium.initial_memory(foot)
     away = stretch * random.normal(size=(4, 3)) * [1.0, 0.0 if medium.kind == "planar" else 1.0, 1.0]
+    usual = float(medium.stiffness * medium.sole.area) / 4 * 0.01
+    normal_force = np.maximum(usual * random.uniform(-0.5, 2.0, 4), 0.0)
     if medium.sole.is_ball:
-        return away @ foot.surface.T
-    return foot.position + (medium.sole.points @ foot.rotation.T + away) @ foot.surface.T
+        return Memory(away @ foot.surface.T, normal_force)
+    anchor = foot.position + (medium.sole.points @ foot.rotation.T + away) @ foot.surface.T
+    return Memory(anchor, normal_force)

@@ -32,6 +32,19 @@ def evaluate(medium: Medium, feet, memories, lines, along):
     return jax.vmap(one)(feet, memories, lines, along)
 
 
+@eqx.filter_jit
+def on_lines(laws: Law, lines, along):
+    """First and second derivatives along the lines: by `along`, and by autodiff of the potential."""
+
+    def one(law, line, s):
+        on_line = law.along(line[0], line[1])
+        potential = lambda s: law.potential(line[0] + s * line[1])  # noqa: E731
+        slope = jax.grad(potential)
+        return jax.vmap(on_line.derivatives)(s), (jax.vmap(slope)(s), jax.vmap(jax.grad(slope))(s))
+
+    return jax.vmap(one)(laws, lines, along)
+
+
 def stacked(trees):
     return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *trees)
 
@@ -78,6 +91,21 @@ def test_potential_is_convex_along_lines(sampled):
     rounding = 1e-12 * (np.abs(values).max(1, keepdims=True) + scale)
     assert (growth >= slopes[:, :-1] * step - rounding).all()
     assert (growth <= slopes[:, 1:] * step + rounding).all()
+
+
+def test_derivatives_along_lines_are_those_of_the_potential(sampled):
+    """What line searches use. Both sides lose the digits of a softmax's covariance, as above."""
+    lines, along, (law, *_) = sampled
+    found, autodiff = on_lines(law, jnp.asarray(lines), jnp.asarray(along))
+    (slope, curvature), (by_grad, by_hessian) = map(np.asarray, found), map(np.asarray, autodiff)
+    scale = np.abs(by_grad).max(1, keepdims=True)
+    assert (np.abs(slope - by_grad) <= 1e-11 * scale).all()
+    # A variance as a difference of squares (slope / eps)^2 eps: with eps = 1e-3 W this rounds at 1e-13
+    # slope^2.
+    rounding = 1e-9 * np.abs(by_hessian).max(1, keepdims=True) + 1e-11 * scale**2
+    assert (np.abs(curvature - by_hessian) <= rounding).all()
+    assert (curvature >= -rounding).all()
+    assert np.abs(by_hessian).max() > 0
 
 
 def test_potential_is_not_negative(sampled):

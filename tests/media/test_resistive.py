@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from softground.errors import MediumError
-from softground.media.base import FootInGround
+from softground.media.base import FootInGround, Medium
 from softground.media.named import NAMED, REFERENCE_FOOT, describe, named_medium, pebbles, sand
 from softground.media.resistive.directions import directions, mirror_images, planar_twists, point_twists
 from softground.media.resistive.medium import (
@@ -174,10 +174,15 @@ def test_named_media_meet_their_calibration(make, force, depth):
 
 def test_registry_describes_every_medium():
     for name in NAMED:
-        assert named_medium(name, strength=2.0).strength == 2.0
+        assert isinstance(named_medium(name, strength=2.0), Medium)
         assert len(describe(name)) > 10
+    assert named_medium("sand", strength=2.0).strength == 2.0
+    foam = named_medium("foam", strength=2.0)
+    assert (foam.stiffness, foam.damping) == (1.6e6, 2e4)  # twice the ground of romualdi2021
     with pytest.raises(MediumError, match="sand"):
         named_medium("sandd")
+    with pytest.raises(MediumError, match="its options are strength"):
+        named_medium("firm", eps=1e-3)
 
 
 @pytest.mark.parametrize(

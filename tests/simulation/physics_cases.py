@@ -100,19 +100,6 @@ def simulator(robot_name: str, medium: str, dt: float = 2e-3, slope: float = 0.0
     return Simulator(robot(robot_name), Ground(ground_medium(medium), Plane(slope)), dt)
 
 
-def start(sim: Simulator, q=None, v=None, height: float | None = None) -> State:
-    """State whose feet, where in the ground, have just touched it: no spring is stretched sideways."""
-    state = sim.initial_state(q, v, height=height)
-    if not isinstance(sim.feet_medium, media.ViscoElastic):
-        return state
-    soles = sim.feet_medium.sole
-    if soles.is_ball:
-        return eqx.tree_at(lambda s: s.memory, state, jnp.zeros_like(state.memory))
-    positions, rotations = sim.robot.foot_poses(state.q)
-    anchors = positions[:, None] + jnp.einsum("fij,fpj->fpi", rotations, soles.points)
-    return eqx.tree_at(lambda s: s.memory, state, anchors)
-
-
 @eqx.filter_jit
 def step(sim: Simulator, state: State, control=None):
     return sim.step(state, control)

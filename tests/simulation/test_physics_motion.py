@@ -18,7 +18,6 @@ from .physics_cases import (
     inline,
     rollout,
     simulator,
-    start,
     trajectory,
     weight,
 )
@@ -56,7 +55,7 @@ def test_light_foot_is_flung_by_explicit_forces_and_not_by_the_convex_step(mediu
     than it was in free fall, 1.4 m/s, and comes to rest.
     """
     sim = Simulator(inline(LIGHT_FOOT), ground_medium(medium), 5e-3)
-    state = start(sim, np.array([0.0, 0.1, 0.3]))
+    state = sim.initial_state(np.array([0.0, 0.1, 0.3]))
     explicit = explicitly(sim, state, 200)
     flipped = np.abs(explicit.q[:, 2]).max() > np.pi
     flung = not np.isfinite(explicit.v).all() or np.abs(explicit.v[:, :2]).max() > 2.0
@@ -102,7 +101,7 @@ def test_implicit_steps_of_1_ms_follow_explicit_ones_of_10_us():
     way, errors = height - exact.min(), {}
     for dt, every in ((1e-3, 1), (5e-4, 2)):
         sim = simulator("foot", "visco_elastic", dt)
-        states, _ = trajectory(sim, start(sim, np.array([0.0, height, 0.0])), None, steps * every)
+        states, _ = trajectory(sim, sim.initial_state(np.array([0.0, height, 0.0])), None, steps * every)
         errors[dt] = np.abs(np.asarray(states.q[::every, 1]) - exact)
     first = errors[1e-3][:200].max() / way
     print(f"\nimplicit 1 ms against explicit 10 us: {first:.2%}, later {errors[1e-3].max() / way:.2%}")
@@ -115,7 +114,7 @@ def test_implicit_steps_of_1_ms_follow_explicit_ones_of_10_us():
 def test_ball_rolls_on():
     """Rolling without slip: nothing but the ball's sinking resists, and a resting depth has none left."""
     sim = Simulator(inline(BALL), ground_medium("firm"), 2e-3)
-    settled, _ = rollout(sim, start(sim, height=0.0), None, 500)
+    settled, _ = rollout(sim, sim.initial_state(height=0.0), None, 500)
     pushed = eqx.tree_at(lambda s: s.v, settled, jnp.array([1.0, 0.0, 1.0 / 0.05]))
     after, _ = rollout(sim, pushed, None, 500)
     # The point of contact is the ball's lowest, radius from the centre: to rounding, speed stays and equals
@@ -145,8 +144,8 @@ def test_mirrored_states_move_in_mirrored_ways(name, medium):
     q = np.array(sim.robot.posture)
     q[2:] += 0.15 * random.normal(size=len(q) - 2)
     v = 0.4 * random.normal(size=len(q))
-    one, records = trajectory(sim, start(sim, q, v, height=-0.005), None, 50)
-    other, _ = trajectory(sim, start(sim, mirrored(name, q), mirrored(name, v), height=-0.005), None, 50)
+    one, records = trajectory(sim, sim.initial_state(q, v, height=-0.005), None, 50)
+    other, _ = trajectory(sim, sim.initial_state(mirrored(name, q), mirrored(name, v), height=-0.005), None, 50)
     expected = np.array([mirrored(name, np.asarray(x)) for x in one.v])
     assert np.abs(records.wrench_world).max() > 1.0
     np.testing.assert_allclose(other.v, expected, atol=1e-5 * np.abs(expected).max())
@@ -174,9 +173,9 @@ def test_slope_is_flat_ground_under_turned_gravity(name, medium):
     q = np.array(level.robot.posture)
     q[2:] += 0.1 * random.normal(size=len(q) - 2)
     v = 0.3 * random.normal(size=len(q))
-    flat, records = trajectory(level, start(level, q, v, height=-0.005), None, 60)
+    flat, records = trajectory(level, level.initial_state(q, v, height=-0.005), None, 60)
     q = np.asarray(flat.q[0])
-    hill, _ = trajectory(inclined, start(inclined, turned(q, slope, -slope), turned(v, slope, 0.0)), None, 60)
+    hill, _ = trajectory(inclined, inclined.initial_state(turned(q, slope, -slope), turned(v, slope, 0.0)), None, 60)
     assert np.abs(records.wrench_world).max() > 1.0
     expected_v = np.array([turned(np.asarray(x), slope, 0.0) for x in flat.v])
     expected_q = np.array([turned(np.asarray(x), slope, -slope) for x in flat.q])
@@ -199,7 +198,7 @@ def test_weight_is_carried_at_rest(name, medium):
         if name == "robosimian"
         else Control(position=jnp.zeros(3), kp=jnp.array([0.0, 0, 300]), kd=10.0)
     )
-    after, records = rollout(sim, start(sim, height=0.005), control, 2500)
+    after, records = rollout(sim, sim.initial_state(height=0.005), control, 2500)
     lift = np.asarray(records.wrench_world[-1, :, 2]).sum()
     # The servo of the foot damps z as well: at the speed of creep, which is below 1e-3 m/s, that is 1e-2 N.
     np.testing.assert_allclose(lift, weight(sim.robot), rtol=1e-3)
@@ -218,7 +217,7 @@ def test_resting_foot_creeps_less_than_a_millimetre_in_10_s(medium, slope):
         kp=jnp.array([0.0, 0.0, 300.0]),
         kd=jnp.array([0.0, 0.0, 10.0]),
     )
-    settled, _ = rollout(sim, start(sim, np.array([0.0, 0.0, upright]), height=0.001), control, 600)
+    settled, _ = rollout(sim, sim.initial_state(np.array([0.0, 0.0, upright]), height=0.001), control, 600)
     after, records = rollout(sim, settled, control, 2000)
     creep = np.linalg.norm(np.asarray(after.q - settled.q)[:2])
     print(f"\ncreep in 10 s on {medium} at {slope} degrees: {1e3 * creep:.3f} mm")

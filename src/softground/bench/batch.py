@@ -24,14 +24,14 @@ MJX_ITERATIONS = 4
 
 
 def measure(
-    batches=None, robot: str = "anymal", steps: int | None = None, dt: float = 0.002, repeats: int = 5, eps: float = EPS
+    sizes=None, robot: str = "anymal", steps: int | None = None, dt: float = 0.002, repeats: int = 5, eps: float = EPS
 ) -> dict:
     """Median steps per second of both on the default device, and the share of our steps that did not converge."""
     on_cpu = jax.default_backend() == "cpu"
-    batches = batches or ((16, 64) if on_cpu else (4096, 32768))
+    sizes = sizes or ((16, 64) if on_cpu else (4096, 32768))
     steps = steps or (50 if on_cpu else 200)
     model = Robot.load(robot)
-    results = {str(n): _compare(model, n, steps, dt, repeats, eps) for n in batches}
+    results = {str(n): _compare(model, n, steps, dt, repeats, eps) for n in sizes}
     device = jax.devices()[0]
     return {
         "device": f"{device.platform}: {device.device_kind}",

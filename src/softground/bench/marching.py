@@ -1,7 +1,7 @@
-"""The motion that benchmarks simulate: a robot dropped from a small height that marches in place.
+"""The motion that benchmarks simulate: a robot dropped from a small height that sways on its feet.
 
-Every motor swings about its posture, so that feet load, unload, slip and stick all the time: a robot that stands
-still would be too easy, for us and for the peer.
+Every motor swings a little about its posture, so that the load on the feet changes all the time while they stay in
+contact: a robot that stands still would be too easy, one that jumps would have no contacts to solve.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from softground.robots import Robot
 from softground.simulation import Control, State
 
-AMPLITUDE = 0.15  # rad
+AMPLITUDE = 0.03  # rad
 FREQUENCY = 1.5  # Hz
 STIFFNESS = 20.0  # N m/rad per kg of robot
 DAMPING = 1.0  # N m s/rad per kg of robot

@@ -11,9 +11,9 @@ import mujoco
 import numpy as np
 import xarray as xr
 
+from softground.arrays import Array
 from softground.errors import OptionError
 from softground.robots import Box, Robot, Shape
-from softground.robots.arrays import Array
 from softground.simulation.description import restore
 from softground.simulation.run_file import _arrays
 from softground.surfaces import Surface

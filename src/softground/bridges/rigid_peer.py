@@ -22,9 +22,8 @@ def rigid_peer(robot: Robot, dt: float, kp, kd) -> mujoco.MjModel:
         geom.contype = geom.conaffinity = 0
     spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], contype=1, conaffinity=1)
     for foot in robot.feet:
-        ball = isinstance(foot.shape, Sphere)
-        radius = foot.shape.radius if ball else BALL
-        lift = 0.0 if ball else radius
+        radius = foot.shape.radius if isinstance(foot.shape, Sphere) else BALL
+        lift = radius - foot.clearance
         position = np.asarray(foot.position) + lift * np.asarray(foot.rotation)[:, 2]
         body = spec.body(robot.body_names[foot.body])
         sphere = mujoco.mjtGeom.mjGEOM_SPHERE

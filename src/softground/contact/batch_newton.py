@@ -27,8 +27,8 @@ from softground.contact.problem import StepProblem
 class BatchNewton(eqx.Module):
     """Options of the solver."""
 
-    iterations: int = eqx.field(static=True, default=4)
-    line_search: int = eqx.field(static=True, default=4)  # evaluations of the slope after the full step's
+    iterations: int = eqx.field(static=True, default=3)
+    line_search: int = eqx.field(static=True, default=3)  # evaluations of the slope after the full step's
     tolerance: float = eqx.field(static=True, default=1e-7)  # J, on the Newton decrement
     sufficient: float = eqx.field(static=True, default=0.1)  # accept a slope below this share of the first
 

@@ -11,13 +11,16 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.custom_batching import custom_vmap
 from jax.experimental import pallas as pl
 from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Float
 
 #: Systems per GPU block, one per thread.
-BLOCK = 128
+BLOCK = 32
+#: Rows and columns that the kernel handles at once.
+TILE = 6
 #: Beyond this size a block's matrices no longer fit the cache, and the library is faster.
 LARGEST_IN_CACHE = 40
 
@@ -48,26 +51,30 @@ def solve_spd_batch(
 ) -> Float[Array, "b n"]:
     """Many small systems at once, one per GPU thread (`interpret` runs the kernel anywhere, slowly)."""
     batch, size = right.shape
-    padding = -batch % BLOCK
-    # Identity matrices fill the last block: they are solved and thrown away.
-    filler = jnp.broadcast_to(jnp.eye(size, dtype=matrix.dtype), (padding, size, size))
-    matrices = jnp.concatenate([matrix, filler]) if padding else matrix
-    rights = jnp.pad(right, ((0, padding), (0, 0)))
-    square = pl.BlockSpec((size, size, BLOCK), lambda i: (0, 0, i))
-    column = pl.BlockSpec((size, BLOCK), lambda i: (0, i))
-    shapes = [jax.ShapeDtypeStruct((size, size, batch + padding), right.dtype)]
-    shapes += [jax.ShapeDtypeStruct((size, batch + padding), right.dtype)]
+    rows, columns = -size % TILE, -batch % BLOCK
+    # Rows of the identity fill the last tile and the last block: they are solved and thrown away.
+    padded = jnp.pad(matrix.transpose(1, 2, 0), ((0, rows), (0, rows), (0, columns)))
+    padded = padded + _filler(size, rows, batch, columns, matrix.dtype)
+    rights = jnp.pad(right.T, ((0, rows), (0, columns)))
+    square = pl.BlockSpec((size + rows, size + rows, BLOCK), lambda i: (0, 0, i))
+    column = pl.BlockSpec((size + rows, BLOCK), lambda i: (0, i))
     solve = pl.pallas_call(
-        partial(_cholesky_kernel, size),
-        grid=((batch + padding) // BLOCK,),
+        partial(_cholesky_kernel, size + rows),
+        grid=((batch + columns) // BLOCK,),
         in_specs=[square, column],
         out_specs=[square, column],
-        out_shape=shapes,
+        out_shape=[jax.ShapeDtypeStruct(x.shape, x.dtype) for x in (padded, rights)],
         interpret=interpret,
         **_triton_options(),
     )
-    _, solution = solve(matrices.transpose(1, 2, 0), rights.T)
-    return solution.T[:batch]
+    return solve(padded, rights)[1][:size, :batch].T
+
+
+def _filler(size: int, rows: int, batch: int, columns: int, dtype) -> Float[Array, "m m c"]:
+    """Ones on the diagonal wherever the padding is."""
+    row = np.arange(size + rows)[:, None] >= size
+    column = np.arange(batch + columns) >= batch
+    return (np.eye(size + rows)[:, :, None] * (row | column)).astype(dtype) if rows or columns else 0.0
 
 
 def _triton_options() -> dict:
@@ -79,31 +86,64 @@ def _triton_options() -> dict:
 def _cholesky_kernel(size: int, matrix, right, factor, solution) -> None:
     """Cholesky factorisation and both substitutions; every value is a vector over the block.
 
-    Loops rather than unrolled code, which the compiler takes minutes over; the factor, with inverse pivots on its
-    diagonal, stays in the first-level cache.
+    Loops over tiles, with only the inside of a tile unrolled: fully unrolled code takes the compiler minutes, and
+    without unrolling every product waits for its loads. The factor, with inverse pivots on its diagonal, stays in
+    the first-level cache.
     """
 
-    def reduce_row(value, i, j, stop):
-        """value - sum over k < stop of factor[i, k] factor[j, k]"""
-        return jax.lax.fori_loop(0, stop, lambda k, x: x - factor[i, k, :] * factor[j, k, :], value)
+    def minus_products(values, rows, j, stop):
+        """Each value less the product of its row of the factor with row j, over the tiles before `stop`."""
+
+        def tile(t, values):
+            ks = [TILE * t + k for k in range(TILE)]
+            pivots = [factor[j, k, :] for k in ks]
+            loaded = [[factor[i, k, :] for k in ks] for i in rows]
+            return [
+                value - sum(a * b for a, b in zip(row, pivots, strict=True))
+                for value, row in zip(values, loaded, strict=True)
+            ]
+
+        return jax.lax.fori_loop(0, stop, tile, values)
+
+    def clear(i, _):
+        def one(j, _):
+            factor[i, j, :] = jnp.zeros_like(matrix[i, j, :])
+
+        jax.lax.fori_loop(0, size, one, None)
 
     def factor_column(j, _):
-        inverse_pivot = jax.lax.rsqrt(reduce_row(matrix[j, j, :], j, j, j))
+        tiles = (j + TILE - 1) // TILE  # entries not computed yet are zero, so a whole tile may be read
+        (pivot,) = minus_products([matrix[j, j, :]], [j], j, tiles)
+        inverse_pivot = jax.lax.rsqrt(pivot)
+
+        def below(block, _):
+            rows = [TILE * block + k for k in range(TILE)]
+            values = minus_products([matrix[i, j, :] for i in rows], rows, j, tiles)
+            for i, value in zip(rows, values, strict=True):
+                factor[i, j, :] = jnp.where(i > j, value * inverse_pivot, factor[i, j, :])
+
+        jax.lax.fori_loop((j + 1) // TILE, size // TILE, below, None)
         factor[j, j, :] = inverse_pivot
 
-        def below(i, _):
-            factor[i, j, :] = reduce_row(matrix[i, j, :], i, j, j) * inverse_pivot
-
-        jax.lax.fori_loop(j + 1, size, below, None)
-
     def forward(i, _):
-        value = jax.lax.fori_loop(0, i, lambda k, x: x - factor[i, k, :] * solution[k, :], right[i, :])
+        def tile(t, value):
+            ks = [TILE * t + k for k in range(TILE)]
+            products = [jnp.where(k < i, factor[i, k, :] * solution[k, :], 0.0) for k in ks]
+            return value - sum(products)
+
+        value = jax.lax.fori_loop(0, (i + TILE - 1) // TILE, tile, right[i, :])
         solution[i, :] = value * factor[i, i, :]
 
     def backward(step, _):
         i = size - 1 - step
-        value = jax.lax.fori_loop(i + 1, size, lambda k, x: x - factor[k, i, :] * solution[k, :], solution[i, :])
+
+        def tile(t, value):
+            ks = [TILE * t + k for k in range(TILE)]
+            products = [jnp.where(k > i, factor[k, i, :] * solution[k, :], 0.0) for k in ks]
+            return value - sum(products)
+
+        value = jax.lax.fori_loop((i + 1) // TILE, size // TILE, tile, solution[i, :])
         solution[i, :] = value * factor[i, i, :]
 
-    for sweep in (factor_column, forward, backward):
+    for sweep in (clear, factor_column, forward, backward):
         jax.lax.fori_loop(0, size, sweep, None)

@@ -132,8 +132,9 @@ def cold_start(problem: StepProblem) -> Iterate:
 def warm_start(problem: StepProblem, twists: Float[Array, "f n"]) -> Iterate:
     """From the solution of the step whose forces are linear about the given twists.
 
-    The first direction uses the same Hessian again: where the guess was good, as it mostly is, this second solve
-    with one factorisation is all there is to do.
+    The first direction uses the same Hessian again. Where the guess was good, as it mostly is, this second solve
+    with one factorisation is all there is to do; where it was not, the iterate has overshot to where the ground has
+    no stiffness, and this Hessian is the better one (measured: docs/contact.md).
     """
     model = problem.local_model(jnp.zeros_like(problem.momentum), twists)
     hessian = problem.hessian(model)

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from softground.arrays import Array
 from softground.errors import OptionError
 from softground.robots import Robot
-from softground.robots.arrays import Array
 
 DAMPING = 1e-3
 """Of the least squares, relative to the Jacobian's size: a singular leg moves slowly instead of wildly."""
@@ -22,7 +22,7 @@ def joints_for_feet(
     robot: Robot,
     positions: Float[np.ndarray, "... F 3"],
     pitch: Float[np.ndarray, "... F"] | None = None,
-    guess: Float[np.ndarray, "nq"] | None = None,
+    guess: Float[np.ndarray, " nq"] | None = None,
 ) -> Float[np.ndarray, "... nq"]:
     """Configurations whose feet are at `positions` (m) and have `pitch` (rad, if given) in the base's frame.
 
@@ -48,7 +48,7 @@ def joints_for_feet(
     return np.asarray(solved).reshape(*positions.shape[:-2], robot.nq)
 
 
-def feet_in_base(robot: Robot, q: Float[Array, "nq"]) -> Float[Array, "F 4"]:
+def feet_in_base(robot: Robot, q: Float[Array, " nq"]) -> Float[Array, "F 4"]:
     """Position (m) and pitch (rad) of every foot in the base's frame."""
     kin = robot.kinematics(q)
     origin, axes = (part[0] for part in robot.body_poses(kin))

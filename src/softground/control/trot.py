@@ -13,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from softground.arrays import Array
 from softground.control.inverse_kinematics import feet_in_base, joints_for_feet
 from softground.control.posture import motor_positions, servo_gains
 from softground.errors import OptionError
 from softground.robots import Robot
-from softground.robots.arrays import Array
 from softground.simulation.simulator import Control, State
 
 KNOTS = 120  # of the tables, a period
@@ -28,9 +28,9 @@ class Trot(eqx.Module):
 
     position: Float[Array, "k nu"]  # rad, at k equal steps of one period
     velocity: Float[Array, "k nu"]  # rad/s
-    stand: Float[Array, "nu"]  # rad, before the trot starts
-    kp: Float[Array, "nu"]  # N m/rad
-    kd: Float[Array, "nu"]  # N m s/rad
+    stand: Float[Array, " nu"]  # rad, before the trot starts
+    kp: Float[Array, " nu"]  # N m/rad
+    kd: Float[Array, " nu"]  # N m s/rad
     period: Float[Array, ""]  # s
     start: Float[Array, ""]  # s, time at which the feet begin to move
     ramp: Float[Array, ""]  # s, over which the motion grows to its full size
@@ -67,7 +67,7 @@ def trot(
     lift: float = 0.1,
     start: float = 0.5,
     ramp: float | None = None,
-    posture: Float[np.ndarray, "nq"] | None = None,
+    posture: Float[np.ndarray, " nq"] | None = None,
     **gains,
 ) -> Trot:
     """Trot of a robot with four feet about a posture (by default the robot's own).

@@ -10,8 +10,8 @@ and with a temperature eps (a power, W) the smooth upper bound
     Phi(u) = eps log sum_k exp(-p_k.u / eps),      0 <= Phi_eps - Phi_0 <= eps log K,
     wrench = sum_k s_k p_k,   s = softmax(-p.u/eps),    Hessian = (sum_k s_k p_k p_k' - wrench wrench') / eps.
 
-The wrench is a convex combination of vertices, so it never leaves W, whatever the twist. A loaded foot at rest
-creeps at a speed of the order eps/|p|.
+The wrench is a convex combination of vertices, so it never leaves W, whatever the twist. A loaded foot at
+rest creeps at a speed of the order eps/|p|.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Bool, Float
 
+from softground.arrays import Array
 from softground.errors import MediumError, unknown_name
 from softground.media.base import COMPONENTS, FootInGround, Law, Medium
 
@@ -38,7 +39,7 @@ class SupportFunction(Law):
     vertices: Float[Array, "k n"]  # N, N m; the origin is one of them
     eps: Float[Array, ""]  # W
 
-    def _weights(self, twist: Float[Array, "n"]) -> tuple[Float[Array, "k"], Float[Array, ""]]:
+    def _weights(self, twist: Float[Array, " n"]) -> tuple[Float[Array, " k"], Float[Array, ""]]:
         """Softmax weights and the logarithm of their normaliser."""
         score = -(self.vertices * twist).sum(-1) / self.eps
         top = score.max()
@@ -70,8 +71,8 @@ class SupportFunction(Law):
 class SupportAlongLine(eqx.Module):
     """The smoothed support function on a line: the scores of the vertices are linear there."""
 
-    score: Float[Array, "k"]
-    rate: Float[Array, "k"]
+    score: Float[Array, " k"]
+    rate: Float[Array, " k"]
     eps: Float[Array, ""]
 
     def derivatives(self, t):
@@ -85,8 +86,8 @@ class SupportAlongLine(eqx.Module):
 class DepthTilt(eqx.Module):
     """Smooth features of a foot's pose: powers of depth times harmonics of tilt.
 
-    Depth enters through a ramp that is zero above the surface and twice differentiable, so that a wrench space
-    vanishes smoothly there and goes on growing below the deepest data. In the plane the harmonics are
+    Depth enters through a ramp that is zero above the surface and twice differentiable, so that a wrench
+    space vanishes smoothly there and goes on growing below the deepest data. In the plane the harmonics are
     1, cos(j tilt), sin(j tilt); in space they are the monomials of the foot axis' horizontal components up to
     `harmonics`. Tilt is clamped to `max_tilt`, where data end.
     """
@@ -97,26 +98,26 @@ class DepthTilt(eqx.Module):
     max_tilt: float = eqx.field(static=True, default=np.pi)
     ramp: float = eqx.field(static=True, default=1e-3)  # m, over which contact sets in
 
-    def __call__(self, foot: FootInGround) -> Float[Array, "b"]:
+    def __call__(self, foot: FootInGround) -> Float[Array, " b"]:
         depth = smooth_ramp(foot.depth, self.ramp)
         powers = jnp.stack([depth**i for i in range(1, self.powers + 1)])
         angular = self._monomials(foot) if self.spatial else self._harmonics(foot.tilt)
         return (powers[:, None] * angular).reshape(-1)
 
-    def _harmonics(self, tilt: Float[Array, ""]) -> Float[Array, "h"]:
+    def _harmonics(self, tilt: Float[Array, ""]) -> Float[Array, " h"]:
         if self.harmonics == 0:
             return jnp.ones(1, tilt.dtype)
         angle = jnp.clip(tilt, -self.max_tilt, self.max_tilt) * np.arange(1, self.harmonics + 1)
         return jnp.concatenate([jnp.ones(1, tilt.dtype), jnp.cos(angle), jnp.sin(angle)])
 
-    def _monomials(self, foot: FootInGround) -> Float[Array, "h"]:
+    def _monomials(self, foot: FootInGround) -> Float[Array, " h"]:
         x, y = foot.axis[0], foot.axis[1]
         degrees = [(i, j) for i in range(self.harmonics + 1) for j in range(self.harmonics + 1 - i)]
         return jnp.stack([x**i * y**j for i, j in degrees])
 
 
 def smooth_ramp(depth: Float[Array, ""], length: float) -> Float[Array, ""]:
-    """max(depth, 0) with its corner rounded over `length`: twice differentiable, `depth - length/2` beyond."""
+    """max(depth, 0), its corner rounded over `length`: twice differentiable, `depth - length/2` beyond."""
     x = jnp.clip(depth / length, 0.0, 1.0)
     return length * (x**3 - x**4 / 2) + jnp.maximum(depth - length, 0.0)
 
@@ -131,7 +132,7 @@ class WrenchSpace(Medium):
     name: ClassVar[str] = "wrench_space"
 
     coefficients: Float[Array, "b k n"]  # N, N m per feature; the last vertex is the origin
-    features: Callable[[FootInGround], Float[Array, "b"]]
+    features: Callable[[FootInGround], Float[Array, " b"]]
     eps: Float[Array, ""]
     strength: Float[Array, ""]
     max_depth: Float[Array, ""]  # m, deepest foot in the data
@@ -142,7 +143,7 @@ class WrenchSpace(Medium):
     def __init__(
         self,
         coefficients,
-        features: Callable[[FootInGround], Float[Array, "b"]],
+        features: Callable[[FootInGround], Float[Array, " b"]],
         *,
         kind: str = "planar",
         eps: float = DEFAULT_EPS,

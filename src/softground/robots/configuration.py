@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import jax.numpy as jnp
 from jaxtyping import Float
 
-from softground.robots.arrays import Array
+from softground.arrays import Array
 from softground.robots.rotations import (
     normalize,
     quaternion_conjugate,

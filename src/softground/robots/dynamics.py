@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from softground.robots.arrays import Array
+from softground.arrays import Array
 from softground.robots.rotations import (
     cross,
     matmul3,
@@ -216,13 +216,13 @@ def _joint_rotations(tree: Tree, parameters: TreeParameters, q):
     if slides:
         row |= {i: len(row) + k for k, i in enumerate(slides)}
         blocks.append(take(parameters.offset_rotation, np.array(slides)))
-    return (jnp.concatenate(blocks) if blocks else None), row
+    return (jnp.concatenate(blocks) if blocks else jnp.zeros((0, 3, 3), q.dtype)), row
 
 
 def _link_rotations(tree: Tree, parameters: TreeParameters, q):
     """Orientation (nl, 3, 3) in the world of each link's parent and of each link."""
-    identity = jnp.eye(3, dtype=q.dtype)[None]
-    blocks, order = [identity], {WORLD: 0}
+    blocks: list[Array] = [jnp.eye(3, dtype=q.dtype)[None]]
+    order = {WORLD: 0}
     local, row = _joint_rotations(tree, parameters, q)
     for level in tree.levels:
         block = take(local, [row[i] for i in level.links])

@@ -12,8 +12,8 @@ import mujoco
 import numpy as np
 from jaxtyping import Float
 
+from softground.arrays import Array
 from softground.errors import RobotError
-from softground.robots.arrays import Array
 from softground.robots.names import close_matches
 from softground.robots.tree import WORLD, Attachment
 

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from softground.arrays import Array
 from softground.robots import dynamics
-from softground.robots.arrays import Array
 from softground.robots.configuration import difference, integrate
 from softground.robots.dynamics import Kinematics
 from softground.robots.feet import Foot, Shape
@@ -86,14 +86,15 @@ class Robot(eqx.Module):
         """Load a robot from the catalogue (`softground.robots.available()`) or from an MJCF or URDF file.
 
         Args:
-            path_or_name: name in the catalogue, or path of an .xml (MJCF) or .urdf file. feet: names of
-            bodies, geoms or sites, or a mapping of names to shapes; None takes those of the catalogue
-                or those marked in the file by `<custom><text name="softground_feet" data="..."/></custom>`.
+            path_or_name: name in the catalogue, or path of an .xml (MJCF) or .urdf file.
+            feet: names of bodies, geoms or sites, or a mapping of names to shapes; None takes those of the
+                catalogue or those marked in the file by
+                `<custom><text name="softground_feet" data="..."/></custom>`.
             lock: joints to weld (glob patterns allowed) at the posture, or a mapping of joints to angles
-            (rad, m). planar: reduce a free base to x, z and pitch, and weld every joint that leaves the x-z
-            plane. posture: name of a keyframe, or joint values (the rest at the model's reference); None
-            takes keyframe
-                'home' or 'stand', else the model's reference.
+                (rad, m).
+            planar: reduce a free base to x, z and pitch, and weld every joint that leaves the x-z plane.
+            posture: name of a keyframe, or joint values (the rest at the model's reference); None takes
+                keyframe 'home' or 'stand', else the model's reference.
 
         Raises:
             RobotError: the file cannot be read, a name is unknown, a moving body has no inertia, ...

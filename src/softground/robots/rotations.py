@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from softground.robots.arrays import Array
+from softground.arrays import Array
 
 
 def matmul3(a: Float[Array, "*#n 3 3"], b: Float[Array, "*#n 3 3"]) -> Float[Array, "... 3 3"]:

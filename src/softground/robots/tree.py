@@ -14,7 +14,7 @@ import mujoco
 import numpy as np
 from jaxtyping import Float
 
-from softground.robots.arrays import Array
+from softground.arrays import Array
 from softground.robots.rotations import quaternion_matrix_numpy
 
 FREE, BALL, SLIDE, HINGE = 0, 1, 2, 3  # mujoco.mjtJoint

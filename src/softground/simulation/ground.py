@@ -26,7 +26,7 @@ def medium_under_feet(medium: Medium, robot: Robot) -> Medium:
     if len(kinds) > 1:
         shapes = ", ".join(f"{foot.name}: {foot.shape}" for foot in robot.feet)
         raise MediumError(
-            f"the feet of {robot.name} must have shapes of one type for {type(medium).__name__}, got {shapes}; "
-            "override them with Robot.load(..., feet={name: shape})"
+            f"the feet of {robot.name} must have shapes of one type for {type(medium).__name__}, "
+            f"got {shapes}; override them with Robot.load(..., feet={{name: shape}})"
         )
     return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *fitted)

@@ -14,8 +14,8 @@ from jaxtyping import Bool, Float, Int
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from softground.arrays import Array
 from softground.errors import OptionError
-from softground.robots.arrays import Array
 from softground.simulation.run_dataset import run_dataset, troubles
 from softground.simulation.simulator import Control, Policy, Record, Simulator, State
 

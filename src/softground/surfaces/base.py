@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from softground.arrays import Array
 from softground.errors import SurfaceError, unknown_name
 
 SURFACE_TYPES: dict[str, type["Surface"]] = {}

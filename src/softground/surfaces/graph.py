@@ -3,8 +3,9 @@
 import abc
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from softground.arrays import Array
 from softground.surfaces.base import Surface
 
 NEWTON_STEPS = 2

@@ -5,8 +5,9 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from softground.arrays import Array
 from softground.errors import SurfaceError
 from softground.surfaces import checks
 from softground.surfaces.graph import Graph

@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 import numpy as np
 import trimesh
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from softground.arrays import Array
 from softground.errors import SurfaceError
 from softground.surfaces import checks
 from softground.surfaces.base import Surface

@@ -6,8 +6,9 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
-from jaxtyping import Array, Float, Int
+from jaxtyping import Float, Int
 
+from softground.arrays import Array
 from softground.surfaces import checks
 
 
@@ -88,7 +89,7 @@ class CubicSpline(eqx.Module):
         shape = self.coefficients.shape
         # Coefficient i belongs to node i - 1 (one ghost node), and the cell needs nodes cell-1 ... cell+2.
         index = [jnp.clip(cell[a] + jnp.arange(4), 0, shape[a] - 1) for a in range(len(shape))]
-        stencil = self.coefficients.at[jnp.ix_(*index)].get(mode="promise_in_bounds")
+        stencil = jnp.asarray(self.coefficients).at[jnp.ix_(*index)].get(mode="promise_in_bounds")
         return stencil.astype(dtype)
 
 

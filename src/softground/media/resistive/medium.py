@@ -16,14 +16,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from softground.arrays import Array
 from softground.errors import MediumError, unknown_name
 from softground.media.base import COMPONENTS, FootInGround, Medium
 from softground.media.resistive.directions import (
@@ -60,9 +61,7 @@ class Resistive(Medium):
 
     name: ClassVar[str] = "resistive"
 
-    scale: Float[
-        Array, ""
-    ]  # N/cm3, stress per depth on a horizontal plate pushed down (zeta of Li et al. 2013)
+    scale: Float[Array, ""]  # N/cm3, stress per depth on a plate pushed down (zeta of Li et al. 2013)
     eps: Float[Array, ""]  # W, temperature of the wrench space
     strength: Float[Array, ""]  # a further factor on all wrenches
     stress_law: str = eqx.field(static=True)
@@ -118,12 +117,13 @@ def generic_space(shape: Shape, planar: bool, law: str) -> WrenchSpace:
     design = np.asarray(jax.vmap(samples.features)(samples.feet))
     flat = samples.wrenches.reshape(len(design), -1)
     solution = np.linalg.lstsq(weight * design, weight * flat, rcond=1e-10)[0]
-    space = TurningWrenchSpace if samples.turns_with_foot else WrenchSpace
+    # To a type checker a subclass without __init__ of its own is made from its fields, which is not so here.
+    space = cast(type[WrenchSpace], TurningWrenchSpace if samples.turns_with_foot else WrenchSpace)
     return space(
         solution.reshape(-1, *samples.wrenches.shape[1:]),
         samples.features,
         kind=samples.kind,
-        max_depth=samples.feet.depth.max(),
+        max_depth=float(samples.feet.depth.max()),
         max_tilt=samples.max_tilt,
     )
 
@@ -133,7 +133,7 @@ class Samples(eqx.Module):
 
     feet: FootInGround  # leading axis: rotations times depths
     wrenches: np.ndarray  # (sample, direction, component): surface frame, at the foot's origin
-    features: Callable[[FootInGround], Float[Array, "b"]]
+    features: Callable[[FootInGround], Float[Array, " b"]]
     kind: str
     max_tilt: float  # rad
     turns_with_foot: bool
@@ -228,7 +228,7 @@ class Sinking(DepthTilt):
 
     onset: float = eqx.field(static=True, default=5e-3)  # m
 
-    def __call__(self, foot: FootInGround) -> Float[Array, "b"]:
+    def __call__(self, foot: FootInGround) -> Float[Array, " b"]:
         angular = self._monomials(foot) if self.spatial else self._harmonics(foot.tilt)
         return jnp.concatenate([smooth_step(foot.depth / self.onset) * angular, super().__call__(foot)])
 
@@ -261,7 +261,7 @@ class BallDepth(eqx.Module):
     powers: int = eqx.field(static=True, default=4)
     ramp: float = eqx.field(static=True, default=2e-4)  # m, over which contact sets in
 
-    def __call__(self, foot: FootInGround) -> Float[Array, "b"]:
+    def __call__(self, foot: FootInGround) -> Float[Array, " b"]:
         depth = smooth_ramp(foot.depth, self.ramp)
         covered = depth / (depth + self.radius)
         return jnp.stack([depth * covered**j for j in range(1, self.powers + 1)])
