@@ -1,5 +1,7 @@
 """Wrench spaces: the fit, the onset of contact, and what they refuse."""
 
+import warnings
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -114,3 +116,12 @@ def test_bad_data_are_refused():
         WrenchSpace.fit(feet([0.02, 0.01], [0, 0]), np.nan * wrenches, features)
     with pytest.raises(MediumError, match="finite"):
         WrenchSpace(np.full((3, 4, 3), np.inf), features)
+
+
+def test_numpy_numbers_become_plain_ones():
+    """NumPy scalars as static fields would make equinox warn, and features of equal numbers differ."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        features = DepthTilt(max_tilt=np.deg2rad(60.0), ramp=np.float64(2e-3))
+    assert features == DepthTilt(max_tilt=float(np.deg2rad(60.0)), ramp=2e-3)
+    assert type(features.max_tilt) is type(features.ramp) is float

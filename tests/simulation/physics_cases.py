@@ -55,6 +55,21 @@ BALL = """
   </worldbody>
 </mujoco>
 """
+#: A block of 0.5 kg, free in space: its sole is 0.2 m x 0.1 m, its centre of mass 1 mm above it (so low that
+#: friction hardly tips it).
+BLOCK = """
+<mujoco>
+  <compiler angle="radian" inertiafromgeom="false"/>
+  <custom><text name="softground_feet" data="sole"/></custom>
+  <worldbody>
+    <body name="block">
+      <freejoint name="base"/>
+      <inertial pos="0 0 0.001" mass="0.5" diaginertia="5e-4 2e-3 2e-3"/>
+      <site name="sole" type="box" size="0.1 0.05 0.025"/>
+    </body>
+  </worldbody>
+</mujoco>
+"""
 #: One driven hinge with limits on a light foot, with rotor inertia.
 PENDULUM = """
 <mujoco>

@@ -26,9 +26,7 @@ def feet_in_ground(robot: Robot, kinematics, surface: Surface) -> FootInGround:
     return jax.vmap(place)(positions, rotations, clearance.astype(positions.dtype))
 
 
-def contact_jacobian(
-    feet: FootInGround, jacobians: Float[Array, "f 6 nv"], medium: Medium
-) -> Float[Array, "f n nv"]:
+def contact_jacobian(feet: FootInGround, jacobians: Float[Array, "f 6 nv"], medium: Medium) -> Float[Array, "f n nv"]:
     """Jacobian of the feet's twists in the surface frame, at the medium's reference points.
 
     Turning the twist into the surface frame is the same as turning the wrench set out of it, which is how
@@ -46,9 +44,7 @@ def contact_jacobian(
     return jax.vmap(one)(feet, jacobians, medium)
 
 
-def wrench_in_world(
-    feet: FootInGround, wrenches: Float[Array, "f n"], medium: Medium
-) -> Float[Array, "f 6"]:
+def wrench_in_world(feet: FootInGround, wrenches: Float[Array, "f n"], medium: Medium) -> Float[Array, "f 6"]:
     """Wrenches (force, torque) in the world frame, about each foot's origin."""
 
     def one(foot: FootInGround, wrench, medium: Medium):

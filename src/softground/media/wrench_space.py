@@ -95,8 +95,8 @@ class DepthTilt(eqx.Module):
     powers: int = eqx.field(static=True, default=2)
     harmonics: int = eqx.field(static=True, default=3)
     spatial: bool = eqx.field(static=True, default=False)
-    max_tilt: float = eqx.field(static=True, default=np.pi)
-    ramp: float = eqx.field(static=True, default=1e-3)  # m, over which contact sets in
+    max_tilt: float = eqx.field(static=True, converter=float, default=np.pi)
+    ramp: float = eqx.field(static=True, converter=float, default=1e-3)  # m, over which contact sets in
 
     def __call__(self, foot: FootInGround) -> Float[Array, " b"]:
         depth = smooth_ramp(foot.depth, self.ramp)

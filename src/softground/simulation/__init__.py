@@ -1,9 +1,10 @@
 """Simulation of robots on yielding ground."""
 
 from softground.simulation.ground import Ground
+from softground.simulation.motors import Control
 from softground.simulation.run_file import control_of, load_run, rebuild, repeat, save_run
 from softground.simulation.running import run
-from softground.simulation.simulator import Control, Record, Simulator, State
+from softground.simulation.simulator import Record, Simulator, State
 
 __all__ = [
     "Control",

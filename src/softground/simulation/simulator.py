@@ -14,7 +14,6 @@ from jaxtyping import Array, Bool, Float, Int
 from softground.contact.batch_newton import BatchNewton
 from softground.contact.feet import contact_jacobian, feet_in_ground, wrench_in_world
 from softground.contact.grains import metric_with_grains
-from softground.contact.joints import LIMIT_STIFFNESS, JointLaw
 from softground.contact.linear import solve_spd
 from softground.contact.newton import Newton
 from softground.contact.problem import StepProblem, product
@@ -23,6 +22,7 @@ from softground.errors import OptionError
 from softground.media.base import COMPONENTS, FootInGround, Medium
 from softground.robots import Robot
 from softground.simulation.ground import Ground, medium_under_feet
+from softground.simulation.motors import Control, joint_law, motor_torque, open_loop_force
 
 
 class State(eqx.Module):
@@ -37,25 +37,6 @@ class State(eqx.Module):
     def expected_twists(self) -> Float[Array, "f n"]:
         """Where the next solve starts: the feet's twists, extrapolated."""
         return 2 * self.twists[0] - self.twists[1]
-
-
-class Control(eqx.Module):
-    """What the motors do in one step: a torque, a servo, or both. Arrays have one entry per motor.
-
-    The servo's torque is kp (position - q) + kd (velocity - v) + torque, at the *end* of the step (implicit, so
-    any gain is stable), clipped to the motor's limit.
-    """
-
-    torque: Float[Array, "nu"] | float = 0.0  # N m
-    position: Float[Array, "nu"] | None = None  # rad; None: no servo
-    velocity: Float[Array, "nu"] | float = 0.0  # rad/s
-    kp: Float[Array, "nu"] | float = 0.0  # N m/rad
-    kd: Float[Array, "nu"] | float = 0.0  # N m s/rad
-
-    def __check_init__(self):
-        gains_given = any(not isinstance(gain, float) or gain for gain in (self.kp, self.kd))
-        if self.position is None and gains_given:
-            raise OptionError("a servo needs Control(position=...) beside its gains kp and kd")
 
 
 class Record(eqx.Module):
@@ -199,7 +180,7 @@ class Simulator(eqx.Module):
             time=state.time,
             q=state.q,
             v=state.v,
-            torque=self._motor_torque(state, control, velocity),
+            torque=motor_torque(robot, state.q, velocity, control, dt),
             wrench_world=wrench_in_world(feet, solution.wrenches, self.feet_medium),
             depth=feet.depth,
             tilt=feet.tilt,
@@ -217,72 +198,25 @@ class Simulator(eqx.Module):
         inertia = robot.mass_matrix(kin)
         mass = inertia + dt * jnp.diag(robot.damping)
         springs = robot.passive_force(kin, jnp.zeros_like(state.v))
-        drive = springs - robot.bias_force(kin, state.v) + self._open_loop_force(control)
+        drive = springs - robot.bias_force(kin, state.v) + open_loop_force(robot, control, state.v.dtype)
         jacobian = contact_jacobian(feet, robot.foot_jacobians(kin), self.feet_medium)
         metric = mass
         if self.grain_inertia is not None:
             touching = (feet.depth > 0)[:, None, None] * self.grain_inertia
             metric = metric_with_grains(mass, jacobian, touching)
         laws = jax.vmap(lambda medium, *args: medium.law(*args, dt))(self.feet_medium, feet, state.memory)
+        joints = None
+        if self.has_joint_forces or control.position is not None:
+            joints = joint_law(robot, state.q, control, jnp.diag(inertia), dt)
         problem = StepProblem(
             metric=metric,
             momentum=product(inertia, state.v) + dt * drive,
             jacobian=jacobian,
             laws=laws,
-            joints=self._joint_law(state, control, jnp.diag(inertia)),
+            joints=joints,
             dt=dt,
         )
         return problem, mass
-
-    # -- joints ------------------------------------------------------------------------------------------
-
-    def _open_loop_force(self, control: Control) -> Float[Array, "nv"]:
-        """Generalised force of motors that follow a torque, not a servo."""
-        force = jnp.zeros_like(self.robot.damping)
-        if control.position is not None or not self.robot.nu:
-            return force
-        limit = self.robot.torque_limit
-        return force.at[np.array(self.robot.actuated)].add(jnp.clip(control.torque, -limit, limit))
-
-    def _servo(self, state: State, control: Control):
-        """Offset and slope of the motors' torque as a function of the next joint velocity."""
-        robot, dtype = self.robot, state.q.dtype
-        coordinate = np.array(robot.dof_q)[np.array(robot.actuated)]
-        full = lambda x: jnp.broadcast_to(jnp.asarray(x, dtype), (robot.nu,))  # noqa: E731
-        kp, kd = full(control.kp), full(control.kd)
-        error = full(control.position) - state.q[coordinate]
-        offset = kp * error + kd * full(control.velocity) + full(control.torque)
-        return offset, kd + self.dt * kp
-
-    def _joint_law(self, state: State, control: Control, inertia: Float[Array, "nv"]) -> JointLaw | None:
-        robot = self.robot
-        if not self.has_joint_forces and control.position is None:
-            return None
-        zeros = jnp.zeros_like(state.v)
-        far = jnp.full_like(state.v, -1.0)  # "below" and "above" a limit that is not there
-        below, above, spring = far, far, zeros
-        if robot.limited:
-            dofs = np.array(robot.limited)
-            position = state.q[np.array(robot.dof_q)[dofs]]
-            below = far.at[dofs].set(robot.joint_range[dofs, 0] - position)
-            above = far.at[dofs].set(position - robot.joint_range[dofs, 1])
-            spring = zeros.at[dofs].set(LIMIT_STIFFNESS * inertia[dofs] / self.dt**2)
-        offset, slope, bound = zeros, zeros, zeros
-        if control.position is not None:
-            motors = np.array(robot.actuated)
-            servo_offset, servo_slope = self._servo(state, control)
-            offset = zeros.at[motors].set(servo_offset)
-            slope = zeros.at[motors].set(servo_slope)
-            bound = zeros.at[motors].set(robot.torque_limit)
-        stick = LIMIT_STIFFNESS * inertia / self.dt
-        return JointLaw(below, above, spring, offset, slope, bound, robot.friction_loss, stick, self.dt)
-
-    def _motor_torque(self, state: State, control: Control, velocity) -> Float[Array, "nu"]:
-        limit = self.robot.torque_limit
-        if control.position is None or not self.robot.nu:
-            return jnp.clip(jnp.broadcast_to(jnp.asarray(control.torque, limit.dtype), limit.shape), -limit, limit)
-        offset, slope = self._servo(state, control)
-        return jnp.clip(offset - slope * velocity[np.array(self.robot.actuated)], -limit, limit)
 
     # -- many steps --------------------------------------------------------------------------------------
 

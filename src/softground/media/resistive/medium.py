@@ -226,7 +226,7 @@ class Sinking(DepthTilt):
     sets in over `onset` and stays constant below; powers of the depth alone cannot follow it.
     """
 
-    onset: float = eqx.field(static=True, default=5e-3)  # m
+    onset: float = eqx.field(static=True, converter=float, default=5e-3)  # m
 
     def __call__(self, foot: FootInGround) -> Float[Array, " b"]:
         angular = self._monomials(foot) if self.spatial else self._harmonics(foot.tilt)
@@ -246,7 +246,7 @@ def _sole_features(planar: bool) -> Sinking:
         harmonics=4,
         spatial=not planar,
         max_tilt=PLANAR_TILT if planar else np.pi,
-        onset=float(DEPTHS[0]),
+        onset=DEPTHS[0],
     )
 
 
@@ -257,9 +257,9 @@ class BallDepth(eqx.Module):
     on: so do these.
     """
 
-    radius: float = eqx.field(static=True)  # m
+    radius: float = eqx.field(static=True, converter=float)  # m
     powers: int = eqx.field(static=True, default=4)
-    ramp: float = eqx.field(static=True, default=2e-4)  # m, over which contact sets in
+    ramp: float = eqx.field(static=True, converter=float, default=2e-4)  # m, over which contact sets in
 
     def __call__(self, foot: FootInGround) -> Float[Array, " b"]:
         depth = smooth_ramp(foot.depth, self.ramp)
