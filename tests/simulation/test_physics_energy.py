@@ -68,9 +68,7 @@ def check_steps(sim: Simulator, states: State, records):
     growth = np.diff(np.asarray(stored_energy(sim, states)))
     head = lambda tree, cut: jax.tree.map(lambda x: x[cut], tree)  # noqa: E731
     allowed = np.asarray(
-        jax.vmap(lambda a, b: allowance(sim, a, b))(
-            head(states, slice(None, -1)), head(states, slice(1, None))
-        )
+        jax.vmap(lambda a, b: allowance(sim, a, b))(head(states, slice(None, -1)), head(states, slice(1, None)))
     )
     assert records.converged.all()
     excess = work + growth - allowed

@@ -6,11 +6,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from softground import media
 from softground.contact.feet import feet_in_ground
-from softground.simulation import Control, Simulator
+from softground.simulation import Control, Ground, Simulator
+from softground.surfaces import Plane
 
 from .physics_cases import (
     BALL,
+    BLOCK,
     LIGHT_FOOT,
     MEDIA,
     ground_medium,
@@ -111,6 +114,47 @@ def test_implicit_steps_of_1_ms_follow_explicit_ones_of_10_us():
     assert 1.7 < errors[1e-3].max() / errors[5e-4].max() < 2.3
 
 
+@pytest.mark.parametrize(("medium", "friction"), [(media.Firm, 0.8), (media.Firm, 0.3), (media.ViscoElastic, 0.6)])
+def test_sliding_block_decelerates_at_friction_times_gravity(medium, friction):
+    """Coulomb: |dv/dt| = mu g whatever the direction, with the weight carried at the static sinkage.
+
+    The friction of a step is bounded by the normal force of the one before; in steady sliding they are the
+    same. The usual convex cone would lift the block by mu times its speed, times b / k.
+    """
+    sim = Simulator(inline(BLOCK), medium(friction=friction), 1e-3)
+    stiffness = float(sim.ground.medium.stiffness) * 0.2 * 0.1
+    sinkage = 0.5 * 9.81 / stiffness
+    q, v = np.array([0.0, 0.0, -sinkage, 1.0, 0.0, 0.0, 0.0]), np.array([1.0, 0.5, 0.0, 0.0, 0.0, 0.0])
+    steps = int(0.9 * np.hypot(1.0, 0.5) / (friction * 9.81) / 1e-3)
+    states, records = trajectory(sim, sim.initial_state(q, v), None, 300)
+    speed, heading = np.linalg.norm(states.v[:, :2], axis=1), np.arctan2(states.v[:, 1], states.v[:, 0])
+    slowing = -np.diff(speed[:steps]) / 1e-3
+    np.testing.assert_allclose(slowing.mean(), friction * 9.81, rtol=1e-6)
+    np.testing.assert_allclose(slowing[5:], friction * 9.81, rtol=1e-2)
+    np.testing.assert_allclose(heading[:steps], heading[0], atol=1e-4)
+    np.testing.assert_allclose(states.q[:steps, 2], -sinkage, rtol=1e-6)
+    force = np.asarray(records.wrench_world[5:steps, 0])
+    np.testing.assert_allclose(np.linalg.norm(force[:, :2], axis=1), friction * force[:, 2], rtol=1e-6)
+    if steps < 200:  # it has stopped, and stays
+        assert speed[-1] < 1e-5
+    assert records.converged.all()
+
+
+def test_block_on_a_slope_sticks_below_the_angle_of_friction_and_slides_above():
+    """mu = 0.5 holds up to 26.6 degrees; on 30 degrees it slides at g (sin - mu cos)."""
+    for degrees, slides in ((20.0, False), (30.0, True)):
+        slope = np.radians(degrees)
+        sim = Simulator(inline(BLOCK), Ground(media.Firm(friction=0.5), Plane(slope)), 1e-3)
+        turn = np.array([np.cos(slope / 2), 0.0, -np.sin(slope / 2), 0.0])  # ground that rises towards +x
+        sinkage = 0.5 * 9.81 * np.cos(slope) / (1e8 * 0.02)
+        place = -sinkage * np.array([-np.sin(slope), 0.0, np.cos(slope)])
+        after, records = rollout(sim, sim.initial_state(np.r_[place, turn]), None, 300)
+        along = -np.asarray(after.v) @ np.r_[np.cos(slope), 0.0, np.sin(slope), np.zeros(3)]
+        expected = 9.81 * (np.sin(slope) - 0.5 * np.cos(slope)) * 0.3 if slides else 0.0
+        np.testing.assert_allclose(along, expected, rtol=1e-2, atol=1e-5)
+        assert records.converged.all()
+
+
 def test_ball_rolls_on():
     """Rolling without slip: nothing but the ball's sinking resists, and a resting depth has none left."""
     sim = Simulator(inline(BALL), ground_medium("firm"), 2e-3)
@@ -194,9 +238,7 @@ def test_slope_is_flat_ground_under_turned_gravity(name, medium):
 def test_weight_is_carried_at_rest(name, medium):
     sim = simulator(name, medium)
     control = (
-        hold(sim)
-        if name == "robosimian"
-        else Control(position=jnp.zeros(3), kp=jnp.array([0.0, 0, 300]), kd=10.0)
+        hold(sim) if name == "robosimian" else Control(position=jnp.zeros(3), kp=jnp.array([0.0, 0, 300]), kd=10.0)
     )
     after, records = rollout(sim, sim.initial_state(height=0.005), control, 2500)
     lift = np.asarray(records.wrench_world[-1, :, 2]).sum()

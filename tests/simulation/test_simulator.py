@@ -1,5 +1,7 @@
 """The simulator: free flight, joints and motors, batches, precision, flags, and what it refuses."""
 
+from functools import cache
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -7,9 +9,11 @@ import numpy as np
 import pytest
 
 from softground import media
+from softground.contact import BatchNewton, Newton
 from softground.contact.feet import feet_in_ground
 from softground.errors import OptionError
 from softground.simulation import Control, Ground, Simulator
+from softground.simulation.batch import rollout_batch
 from softground.surfaces import Plane, Wave
 
 from .physics_cases import (
@@ -97,9 +101,7 @@ def test_robosimian_keeps_its_limits_when_it_collapses():
     sim = simulator("robosimian", "firm")
     states, records = trajectory(sim, sim.initial_state(height=0.01), None, 400)
     limits = sim.robot.joint_range[3:]
-    over = np.maximum(
-        np.asarray(states.q)[:, 3:] - limits[:, 1], limits[:, 0] - np.asarray(states.q)[:, 3:]
-    ).max()
+    over = np.maximum(np.asarray(states.q)[:, 3:] - limits[:, 1], limits[:, 0] - np.asarray(states.q)[:, 3:]).max()
     print(f"\nlimits passed by {over:.4f} rad")
     assert (np.abs(np.asarray(states.q)[:, 3:]) > 0.99 * np.abs(limits).min(1)).any()  # a limit was met
     assert over < 0.02
@@ -155,12 +157,59 @@ def test_joint_damping_is_implicit(damping):
     assert abs(float(end.q[1])) < 0.5
 
 
+# -- dry friction in joints -------------------------------------------------------------------------
+
+DRY = PENDULUM.replace('range="-0.5 0.5"', 'frictionloss="0.5"')  # N m, on 0.1 kg m2
+
+
+@cache
+def dry_pendulum() -> Simulator:
+    return Simulator(inline(DRY), ground_medium("sand"), 2e-3)
+
+
+@pytest.mark.parametrize("torque", [0.3, -0.45])
+def test_dry_joint_stays_put_up_to_a_creep(torque):
+    """Below the loss, friction is a damper of 10 inertia / dt: creep at torque dt / (10 inertia)."""
+    sim = dry_pendulum()
+    states, records = trajectory(sim, sim.initial_state(), Control(jnp.array([torque])), 200)
+    np.testing.assert_allclose(states.v[10:, 1], torque * 2e-3 / (10 * 0.1), rtol=1e-6)
+    assert records.converged.all()
+
+
+def test_dry_joint_moves_by_what_exceeds_its_friction():
+    """Coulomb: 0.8 N m against 0.5; at rest v follows the difference from the first step on but for the
+    creep speed, 1e-3 rad/s."""
+    sim = dry_pendulum()
+    states, _ = trajectory(sim, sim.initial_state(), Control(jnp.array([-0.8])), 200)
+    np.testing.assert_allclose(np.diff(states.v[:, 1])[5:], -0.3 / 0.1 * 2e-3, rtol=1e-9)
+    np.testing.assert_allclose(states.v[-1, 1], -0.3 / 0.1 * 0.4, atol=5e-3)
+
+
+@pytest.mark.parametrize("rate", [1.0, -1.0])
+def test_dry_joint_decelerates_at_loss_over_inertia_and_stops(rate):
+    sim = dry_pendulum()
+    states, _ = trajectory(sim, sim.initial_state(v=np.array([0.0, rate])), Control(jnp.zeros(1)), 200)
+    speed = rate * np.asarray(states.v[:, 1])
+    np.testing.assert_allclose(speed[:100], 1.0 - 0.5 / 0.1 * 2e-3 * np.arange(100), rtol=1e-9)
+    assert (speed >= -1e-12).all()  # stops without turning back
+    assert speed[-1] < 1e-12
+    np.testing.assert_allclose(rate * states.q[-1, 1], 1.0 / (2 * 5.0), atol=1.5e-3)  # v0^2 / 2a, first order
+
+
+def test_dry_joint_resists_its_servo():
+    """A servo comes to rest where it asks for no more than friction holds, not at its target."""
+    sim = dry_pendulum()
+    control = Control(position=jnp.array([0.1]), kp=20.0, kd=2.0)
+    after, record = rollout(sim, sim.initial_state(), control, 500)
+    assert 0.1 - 0.5 / 20.0 <= float(after.q[1]) < 0.1
+    assert abs(float(after.v[1])) < 1e-3
+    assert abs(float(record.torque[-1, 0])) <= 0.5
+
+
 # -- runs and batches ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "medium"), [*(("foot", medium) for medium in MEDIA), ("robosimian", "sand")]
-)
+@pytest.mark.parametrize(("name", "medium"), [*(("foot", medium) for medium in MEDIA), ("robosimian", "sand")])
 def test_rollout_is_repeated_steps(name, medium):
     sim = simulator(name, medium)
     state = first = sim.initial_state(height=-0.002)
@@ -187,9 +236,7 @@ def test_rollout_takes_torques():
 def test_rollout_takes_policies():
     sim = pendulum()
     policy = lambda state: Control(-2.0 * state.v[1:])  # noqa: E731
-    by_policy, _ = eqx.filter_jit(lambda s: sim.rollout(s, policy, 20))(
-        sim.initial_state(v=np.array([0.0, 1.0]))
-    )
+    by_policy, _ = eqx.filter_jit(lambda s: sim.rollout(s, policy, 20))(sim.initial_state(v=np.array([0.0, 1.0])))
     np.testing.assert_allclose(by_policy.v[1], (1 - 2.0 * 2e-3 / 0.1) ** 20, rtol=1e-12)
 
 
@@ -204,6 +251,39 @@ def test_batches_equal_a_loop(medium):
         alone, record = rollout(sim, state, None, 5)
         np.testing.assert_allclose(together.v[i], alone.v, atol=1e-7)
         np.testing.assert_array_equal(records.iterations[i], record.iterations)
+
+
+@pytest.mark.parametrize("medium", ["sand", "visco_elastic"])
+@pytest.mark.parametrize("backend", ["cpu", "gpu"])
+def test_rollout_batch_equals_a_loop_of_rollouts(medium, backend, monkeypatch):
+    """One after another, as on a CPU, and all together with `BatchNewton`, as on an accelerator (here on the
+    CPU too). Both solvers are asked for 1e-12 J."""
+    monkeypatch.setattr("softground.simulation.batch.jax.default_backend", lambda: backend)
+    together = BatchNewton(iterations=8, line_search=8, tolerance=1e-12)
+    sim = Simulator(robot("foot"), ground_medium(medium), 2e-3, solver=together if backend == "gpu" else Newton())
+    q = [np.array([0.0, 0.002 * i, 0.1 - 0.1 * i]) for i in range(3)]
+    states = [sim.initial_state(one, np.array([0.2, -0.5, 0.5])) for one in q]
+    batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+    policy = lambda state: Control(-2.0 * state.v)  # noqa: E731
+    found = jax.jit(lambda s: rollout_batch(sim, s, policy, 20))(batch)
+    plain = eqx.tree_at(lambda s: s.solver, sim, Newton())
+    alone = jax.jit(lambda s: plain.rollout(s, policy, 20)[0])
+    for i, state in enumerate(states):
+        one = alone(state)
+        np.testing.assert_allclose(found.v[i], one.v, atol=1e-6)
+        np.testing.assert_allclose(found.q[i], one.q, atol=1e-8)
+        np.testing.assert_allclose(found.time[i], one.time)
+
+
+def test_next_solve_starts_from_extrapolated_twists():
+    """Twists of the last step and of the one before are kept; from rest both are zero."""
+    sim = simulator("foot", "sand")
+    first = sim.initial_state(np.array([0.0, -0.02, 0.1]), np.array([0.05, -0.1, 0.2]))
+    np.testing.assert_array_equal(first.twists, np.zeros((2, 1, 3)))
+    second, one = step(sim, first)
+    third, two = step(sim, second)
+    np.testing.assert_array_equal(third.twists, [two.twist, one.twist])
+    np.testing.assert_allclose(third.expected_twists(), 2 * two.twist - one.twist, rtol=1e-14)
 
 
 @pytest.mark.parametrize("medium", MEDIA)
@@ -254,8 +334,6 @@ def test_nan_is_flagged_and_nothing_raises(medium):
 
 
 def test_too_few_iterations_are_flagged():
-    from softground.contact import Newton
-
     sim = Simulator(robot("foot"), ground_medium("sand"), 2e-3, solver=Newton(max_iterations=1))
     state = sim.initial_state(np.array([0.0, -0.02, 0.0]), np.array([0.05, -0.01, 0.2]))
     state = eqx.tree_at(lambda s: s.twists, state, jnp.full_like(state.twists, 5.0))
@@ -275,9 +353,7 @@ def test_leaving_the_data_is_flagged():
 # -- initial states --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "surface", [Plane(), Plane(0.3), Plane(-0.4), Wave(0.05, 0.8)], ids=lambda s: s.type_name
-)
+@pytest.mark.parametrize("surface", [Plane(), Plane(0.3), Plane(-0.4), Wave(0.05, 0.8)], ids=lambda s: s.type_name)
 @pytest.mark.parametrize("height", [0.0, 0.1, -0.02])
 def test_height_places_the_lowest_foot(surface, height):
     sim = Simulator(robot("robosimian"), Ground(ground_medium("sand"), surface), 2e-3)
@@ -365,9 +441,7 @@ def test_bad_time_step_is_refused(dt):
     ],
 )
 def test_bad_grain_inertia_is_refused(grains):
-    with pytest.raises(
-        OptionError, match="grain_inertia must be 3 diagonal entries or a positive semidefinite 3 x 3"
-    ):
+    with pytest.raises(OptionError, match="grain_inertia must be 3 diagonal entries or a positive semidefinite 3 x 3"):
         Simulator(robot("foot"), ground_medium("firm"), 2e-3, grain_inertia=grains)
 
 

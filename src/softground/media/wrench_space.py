@@ -28,6 +28,7 @@ from jaxtyping import Bool, Float
 from softground.arrays import Array
 from softground.errors import MediumError, unknown_name
 from softground.media.base import COMPONENTS, FootInGround, Law, Medium
+from softground.media.support_line import SupportAlongLine
 
 #: Default temperature, W: a 7 kg foot at rest creeps well under 0.1 mm/s (tests/media measures it).
 DEFAULT_EPS = 1e-3
@@ -66,21 +67,6 @@ class SupportFunction(Law):
         score = -(self.vertices * twist).sum(-1) / self.eps
         rate = -(self.vertices * direction).sum(-1) / self.eps
         return SupportAlongLine(score, rate, self.eps)
-
-
-class SupportAlongLine(eqx.Module):
-    """The smoothed support function on a line: the scores of the vertices are linear there."""
-
-    score: Float[Array, " k"]
-    rate: Float[Array, " k"]
-    eps: Float[Array, ""]
-
-    def derivatives(self, t):
-        score = self.score + t * self.rate
-        weight = jnp.exp(score - score.max())
-        weight = weight / weight.sum()
-        mean = (weight * self.rate).sum()
-        return self.eps * mean, self.eps * ((weight * self.rate**2).sum() - mean**2)
 
 
 class DepthTilt(eqx.Module):
