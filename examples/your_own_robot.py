@@ -43,13 +43,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "hopper.xml"
         file.write_text(HOPPER)
-        robot = Robot.load(
-            file, feet={"toe": Cylinder(radius=0.03, length=0.1)}, posture={"hip": -0.5, "knee": 1.0}
-        )
+        robot = Robot.load(file, feet={"toe": Cylinder(radius=0.03, length=0.1)}, posture={"hip": -0.5, "knee": 1.0})
         simulator = Simulator(robot, pebbles())
-        dataset = run(
-            simulator, simulator.initial_state(height=0.05), hold_posture(robot), seconds=0.8, every=4
-        )
+        dataset = run(simulator, simulator.initial_state(height=0.05), hold_posture(robot), seconds=0.8, every=4)
 
         # The run file holds all that is needed to repeat the run: the same numbers, to the last bit.
         again = repeat(load_run(save_run(Path(folder) / "hopper.nc", dataset)))

@@ -27,9 +27,7 @@ def test_simulate_writes_a_run_and_plot_draws_it(tmp_path):
     assert dataset.attrs["steps"] == 25
     assert dataset.attrs["seed"] == 3
     assert abs(dataset["velocity"].values[0]).min() > 0  # the seed's random start
-    assert json.loads(dataset.attrs["simulator_recipe"])["surface"]["dict"]["slope"] == pytest.approx(
-        0.17453, rel=1e-4
-    )
+    assert json.loads(dataset.attrs["simulator_recipe"])["surface"]["dict"]["slope"] == pytest.approx(0.17453, rel=1e-4)
     result = call("plot", out)
     assert result.exit_code == 0, result.output
     assert out.with_suffix(".png").stat().st_size > 10_000
@@ -47,9 +45,7 @@ def test_json_is_one_document_and_nothing_else(tmp_path):
         "0.02",
         "--json",
     ]
-    done = subprocess.run(
-        [*command, "--out", tmp_path / "run.nc"], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([*command, "--out", tmp_path / "run.nc"], capture_output=True, text=True, check=True)
     summary = json.loads(done.stdout)
     assert summary["steps"] == 10
     assert summary["run_file"].endswith("run.nc")
@@ -58,10 +54,7 @@ def test_json_is_one_document_and_nothing_else(tmp_path):
 def test_same_seed_same_numbers(tmp_path):
     depths = []
     for seed in (1, 1, 2):
-        assert (
-            call("simulate", "foot", "--out", tmp_path / "run.nc", "--seed", seed, *SLOPE, *QUICK).exit_code
-            == 0
-        )
+        assert call("simulate", "foot", "--out", tmp_path / "run.nc", "--seed", seed, *SLOPE, *QUICK).exit_code == 0
         depths.append(load_run(tmp_path / "run.nc")["depth"].values)
     assert (depths[0] == depths[1]).all()
     assert (depths[0] != depths[2]).any()
@@ -95,8 +88,7 @@ def test_bad_options_are_one_line_and_exit_2(arguments, message, tmp_path, monke
 def test_a_robot_without_marked_feet_asks_for_them(tmp_path):
     model = tmp_path / "ball.xml"
     model.write_text(
-        '<mujoco><worldbody><body name="ball"><freejoint/><geom size="0.1" mass="1"/></body></worldbody>'
-        "</mujoco>"
+        '<mujoco><worldbody><body name="ball"><freejoint/><geom size="0.1" mass="1"/></body></worldbody></mujoco>'
     )
     result = call("simulate", model, *QUICK)
     assert result.exit_code == 2

@@ -40,14 +40,10 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-bench = typer.Typer(
-    no_args_is_help=True, help="Measure speed and robustness, each beside a peer in the same run."
-)
+bench = typer.Typer(no_args_is_help=True, help="Measure speed and robustness, each beside a peer in the same run.")
 app.add_typer(bench, name="bench")
 
-Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document on standard output, nothing else.")
-]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output, nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars, no table.")]
 
 
@@ -81,9 +77,7 @@ def _show_version(wanted: bool) -> None:
     epilog="First steps: [bold]softground demo[/]   then   [bold]softground simulate robosimian --slope 10[/]"
 )
 def main(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Version.")
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Version.")] = False,
 ) -> None:
     """Legged robots on ground that yields: sand, pebbles, foam."""
 
@@ -109,25 +103,17 @@ def demo(
     "[bold]softground simulate my_robot.xml --feet left_sole,right_sole --lock 'arm_*' --strength 2[/]"
 )
 def simulate(
-    robot: Annotated[
-        str, typer.Argument(help="Name in the catalogue (softground robots), or an MJCF or URDF file.")
-    ],
+    robot: Annotated[str, typer.Argument(help="Name in the catalogue (softground robots), or an MJCF or URDF file.")],
     ground: Annotated[str, typer.Option(help="Medium: see softground media.")] = "sand",
     slope: Annotated[float, typer.Option(help="Inclination in degrees, rising towards +x.")] = 0.0,
     seconds: Annotated[float, typer.Option(help="Duration, s.")] = 3.0,
     out: Annotated[Path, typer.Option(help="Run file to write (netCDF).")] = Path("run.nc"),
-    feet: Annotated[
-        list[str] | None, typer.Option(help="Bodies, geoms or sites; commas, or give it again.")
-    ] = None,
-    lock: Annotated[
-        list[str] | None, typer.Option(help="Joints to weld, * allowed; commas, or again.")
-    ] = None,
+    feet: Annotated[list[str] | None, typer.Option(help="Bodies, geoms or sites; commas, or give it again.")] = None,
+    lock: Annotated[list[str] | None, typer.Option(help="Joints to weld, * allowed; commas, or again.")] = None,
     planar: Annotated[bool, typer.Option("--planar", help="Keep to the x-z plane.")] = False,
     dt: Annotated[float, typer.Option(help="Time step, s.")] = 0.002,
     every: Annotated[int, typer.Option(help="Keep one sample per this many steps.")] = 1,
-    height: Annotated[
-        float, typer.Option(help="Of the lowest foot above the ground at the start, m.")
-    ] = 0.05,
+    height: Annotated[float, typer.Option(help="Of the lowest foot above the ground at the start, m.")] = 0.05,
     strength: Annotated[float, typer.Option(help="Factor on the forces of the ground.")] = 1.0,
     eps: Annotated[float | None, typer.Option(help="Temperature of granular ground, W.")] = None,
     seed: Annotated[
@@ -193,10 +179,7 @@ def robots(as_json: Json = False) -> None:
     if as_json:
         print(json.dumps(listings))
         return
-    rows = {
-        row["name"]: {"dofs": row["dofs"], "mass (kg)": row["mass"], "": row["description"]}
-        for row in listings
-    }
+    rows = {row["name"]: {"dofs": row["dofs"], "mass (kg)": row["mass"], "": row["description"]} for row in listings}
     _print_rows("robots", rows)
 
 
@@ -216,9 +199,7 @@ def media(as_json: Json = False) -> None:
 @app.command(epilog="Example: [bold]softground plot run.nc --out run.png --video run.mp4[/]")
 def plot(
     run_file: Annotated[Path, typer.Argument(help="Written by softground simulate, demo or save_run.")],
-    out: Annotated[
-        Path | None, typer.Option(help="Figure (.png, .pdf, .svg); by default beside the run.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Figure (.png, .pdf, .svg); by default beside the run.")] = None,
     video: Annotated[Path | None, typer.Option(help="Also make a film (.mp4, .gif).")] = None,
     speed: Annotated[float, typer.Option(help="Of the film: 0.5 is slow motion.")] = 1.0,
 ) -> None:
@@ -253,9 +234,7 @@ def bench_step(
 
 @bench.command("batch", epilog="Example: [bold]softground bench batch --size 4096 --size 32768 --json[/]")
 def bench_batch(
-    size: Annotated[
-        list[int] | None, typer.Option(help="Robots at once; give it again for more sizes.")
-    ] = None,
+    size: Annotated[list[int] | None, typer.Option(help="Robots at once; give it again for more sizes.")] = None,
     as_json: Json = False,
 ) -> None:
     """Steps a second of many robots at once in float32, beside MJX with rigid contact; on a GPU if any."""
@@ -292,9 +271,7 @@ def _names(given: list[str] | None) -> list[str] | None:
     return [name.strip() for item in given for name in item.split(",") if name.strip()] if given else None
 
 
-def _report(
-    title: str, measure: Callable[..., dict], rows: str, as_json: bool, options: dict[str, Any]
-) -> None:
+def _report(title: str, measure: Callable[..., dict], rows: str, as_json: bool, options: dict[str, Any]) -> None:
     """Measure; print the result as JSON only, or as a table of its entry `rows` and the rest as lines.
 
     Options that were not given (None) are left to `measure`.

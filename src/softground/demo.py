@@ -44,14 +44,10 @@ def run_demo(folder: Path, quick: bool = False, console: Console | None = None) 
         dataset = simulate(quick)
         save_run(folder / f"{name}.nc", dataset)
         save_figure(run_figure(dataset, titles[name]), folder / f"{name}.png")
-        animate(
-            dataset, folder / f"{name}.mp4", fps=10 if quick else 20, speed=speeds[name], title=titles[name]
-        )
+        animate(dataset, folder / f"{name}.mp4", fps=10 if quick else 20, speed=speeds[name], title=titles[name])
         summaries[name] = summarise(dataset)
     console.print(summary_table(summaries))
-    console.print(
-        f"The sand has strength {STRENGTH:g}, as in zhu2021: as measured (1) it hardly carries RoboSimian."
-    )
+    console.print(f"The sand has strength {STRENGTH:g}, as in zhu2021: as measured (1) it hardly carries RoboSimian.")
     console.print(f"Runs, figures and films are in {folder} ({time.perf_counter() - began:.0f} s)")
     return summaries
 

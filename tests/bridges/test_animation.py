@@ -39,9 +39,7 @@ def test_gif(dropped, tmp_path, monkeypatch):
 
 
 def test_slow_motion_has_more_frames(dropped):
-    assert len(playback(dropped, fps=20, speed=0.5).time) == 2 * len(
-        playback(dropped, fps=20, speed=1.0).time
-    )
+    assert len(playback(dropped, fps=20, speed=0.5).time) == 2 * len(playback(dropped, fps=20, speed=1.0).time)
 
 
 def test_soles_of_the_playback_are_where_the_run_has_them(dropped):

@@ -100,9 +100,7 @@ def shipped_vertices(depth: np.ndarray, tilt: np.ndarray) -> np.ndarray:
     """Those of the shipped sand, moved from the sole to the reference point."""
     space = media.sand().for_foot(robosimian().feet[0].shape, planar=True)
     zero, one = np.zeros_like(tilt), np.ones_like(tilt)
-    turn = np.array(
-        [[np.cos(tilt), zero, np.sin(tilt)], [zero, one, zero], [-np.sin(tilt), zero, np.cos(tilt)]]
-    )
+    turn = np.array([[np.cos(tilt), zero, np.sin(tilt)], [zero, one, zero], [-np.sin(tilt), zero, np.cos(tilt)]])
     turn = np.moveaxis(turn, -1, 0)
     feet = FootInGround(depth, np.zeros((len(depth), 3)), turn, np.broadcast_to(np.eye(3), turn.shape))
     found = np.array(jax.vmap(space.vertices)(feet))[:, :-1]

@@ -23,9 +23,7 @@ def systems(batch: int, size: int, condition: float, dtype=np.float64):
 KERNEL = jax.jit(partial(solve_spd_batch, interpret=True))
 
 
-@pytest.mark.parametrize(
-    ("size", "dtype"), [(5, np.float64), (18, np.float64), (24, np.float64), (18, np.float32)]
-)
+@pytest.mark.parametrize(("size", "dtype"), [(5, np.float64), (18, np.float64), (24, np.float64), (18, np.float32)])
 def test_kernel_and_batched_solver_solve_every_system(size, dtype):
     """37 systems: not a multiple of any block. Cholesky is backward stable: the error is below condition
     times size times rounding."""
@@ -42,9 +40,7 @@ def test_kernel_and_batched_solver_solve_every_system(size, dtype):
 @pytest.mark.parametrize("batch", [1, 128])
 def test_kernel_takes_a_single_system_and_whole_blocks(batch):
     matrix, right = systems(batch, 6, 10.0)
-    np.testing.assert_allclose(
-        KERNEL(matrix, right), np.linalg.solve(matrix, right[..., None])[..., 0], rtol=1e-11
-    )
+    np.testing.assert_allclose(KERNEL(matrix, right), np.linalg.solve(matrix, right[..., None])[..., 0], rtol=1e-11)
 
 
 def test_lower_triangle_alone_is_read():

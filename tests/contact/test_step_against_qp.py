@@ -89,9 +89,7 @@ def assert_within_bar(errors: dict[str, np.ndarray]):
 def test_the_two_reference_forms_agree(batch, exact):
     """Both are exact, so they differ by quadprog's rounding and by the curvature given to the epigraph: 1e-9
     dt per watt, which weighs the dissipation t (below about 1e3 W) by 1e-6 relative."""
-    other = np.array(
-        [solve_velocity_qp(*one, DT) for one in zip(*(part[:200] for part in batch), strict=True)]
-    )
+    other = np.array([solve_velocity_qp(*one, DT) for one in zip(*(part[:200] for part in batch), strict=True)])
     error = np.abs(other - exact[:200]).max(1)
     print(f"\ntwo forms: median {np.median(error):.1e}, max {error.max():.1e} m/s")
     assert error.max() < 2e-5
@@ -207,9 +205,7 @@ def test_grain_inertia_equals_the_papers_qp(batch):
     paper = np.array([solve_paper_qp(*one, GRAIN_INERTIA) for one in zip(*part, strict=True)])
     plain = np.array([solve_half_space_qp(*one, DT)[0] for one in zip(*part, strict=True)])
     grains = np.broadcast_to(GRAIN_INERTIA, (4, 3, 3))
-    metric = jax.vmap(lambda mass, jacobian: metric_with_grains(mass, jacobian, grains))(
-        part.mass, part.jacobian
-    )
+    metric = jax.vmap(lambda mass, jacobian: metric_with_grains(mass, jacobian, grains))(part.mass, part.jacobian)
     problems = part._replace(mass=np.asarray(metric)).problems(EPS)
     solution = cold(problems)
     impulse = part.momentum + DT * np.einsum("bfn,bfnv->bv", solution.wrenches, part.jacobian)

@@ -185,9 +185,7 @@ def test_registry_describes_every_medium():
         named_medium("firm", eps=1e-3)
 
 
-@pytest.mark.parametrize(
-    "options", [{"scale": 0.0}, {"scale": -1.0}, {"scale": np.nan}, {"law": "4d"}, {"eps": 0.0}]
-)
+@pytest.mark.parametrize("options", [{"scale": 0.0}, {"scale": -1.0}, {"scale": np.nan}, {"law": "4d"}, {"eps": 0.0}])
 def test_bad_parameters_are_named(options):
     with pytest.raises(MediumError, match="must be"):
         Resistive(**options)

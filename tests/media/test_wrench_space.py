@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 from softground.errors import MediumError
 from softground.media import DepthTilt, WrenchSpace
 from softground.media.base import FootInGround
+from softground.media.support_line import batch_moments, softmax_moments
 from softground.media.wrench_space import SupportFunction, smooth_ramp
 
 
@@ -61,9 +62,7 @@ def test_strength_scales_the_wrenches_and_the_origin_stays():
 def test_reference_height_shifts_the_torque():
     space = WrenchSpace(np.ones((3, 4, 3)), DepthTilt(powers=1, harmonics=1), reference_height=0.1572)
     foot = jax.tree.map(lambda x: x[0], feet(0.03, 0.2))
-    np.testing.assert_allclose(
-        space.reference(foot), 0.1572 * np.array([np.sin(0.2), 0, np.cos(0.2)]), rtol=1e-14
-    )
+    np.testing.assert_allclose(space.reference(foot), 0.1572 * np.array([np.sin(0.2), 0, np.cos(0.2)]), rtol=1e-14)
     assert WrenchSpace(np.ones((3, 4, 3)), DepthTilt(powers=1, harmonics=1)).reference(foot) is None
 
 
@@ -87,6 +86,24 @@ def test_cold_law_does_not_overflow():
     np.testing.assert_allclose(wrench, [0, 100, 0])
     assert np.isfinite(hessian).all()
     assert float(law.potential(jnp.array([0.0, -1.0, 0.0]))) == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 26), (130, 1, 5)], ids=str)  # not multiples of block or tile
+def test_kernel_of_the_line_search_gives_the_moments(shape):
+    """Mean and variance of the rates under softmax weights, against NumPy; some lines saturate."""
+    random = np.random.default_rng(0)
+    score, rate, t = random.normal(size=shape), 5 * random.normal(size=shape), random.uniform(size=shape[:2])
+    score[0] *= 1e4
+    weight = score + t[..., None] * rate
+    weight = np.exp(weight - weight.max(-1, keepdims=True))
+    weight /= weight.sum(-1, keepdims=True)
+    mean = (weight * rate).sum(-1)
+    variance = (weight * (rate - mean[..., None]) ** 2).sum(-1)
+    kernel = batch_moments(*map(jnp.asarray, (score, rate, t)), interpret=True)
+    batched = jax.vmap(jax.vmap(softmax_moments))(score, rate, t)
+    for found in (kernel, batched):
+        np.testing.assert_allclose(found[0], mean, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(found[1], variance, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize(

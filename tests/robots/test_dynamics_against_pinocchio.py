@@ -119,9 +119,7 @@ def test_feet(name):
     world = pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED
     pattern, offset = SOLES[name]
     for k, foot in enumerate(case.robot.feet):
-        frame = model.getFrameId(
-            pattern.format(foot.name.removesuffix("_sole") if name == "g1" else foot.name)
-        )
+        frame = model.getFrameId(pattern.format(foot.name.removesuffix("_sole") if name == "g1" else foot.name))
         pose = data.oMf[frame]
         arm = pose.rotation @ np.array(offset, float)
         jacobian = pinocchio.getFrameJacobian(model, data, frame, world) @ b

@@ -56,9 +56,7 @@ def test_shape_and_frame(model, name):
     robot = Robot.load(model, feet=[name])
     (foot,) = robot.feet
     shape, position = CASES[name]
-    np.testing.assert_allclose(
-        [getattr(foot.shape, f) for f in vars(shape)], list(vars(shape).values()), atol=1e-12
-    )
+    np.testing.assert_allclose([getattr(foot.shape, f) for f in vars(shape)], list(vars(shape).values()), atol=1e-12)
     assert type(foot.shape) is type(shape)
     np.testing.assert_allclose(foot.position, position, atol=1e-9)
     assert foot.clearance == (shape.radius if isinstance(shape, Sphere) else 0.0)

@@ -25,8 +25,7 @@ def moved(case, q, v, a, time):
 def test_foot_bias_acceleration_is_the_rate_of_the_jacobian(case):
     q, v, a = case.random_state(3)
     ahead, behind = (
-        case.evaluate(np.asarray(case.robot.integrate(q, v, s)), v, a)["foot_jacobians"]
-        for s in (STEP, -STEP)
+        case.evaluate(np.asarray(case.robot.integrate(q, v, s)), v, a)["foot_jacobians"] for s in (STEP, -STEP)
     )
     rate = (ahead - behind) / (2 * STEP)
     assert_close(case.evaluate(q, v, a)["foot_bias_accelerations"], rate @ v, DIFFERENCE_TOLERANCE)

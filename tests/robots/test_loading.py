@@ -23,9 +23,7 @@ URDF = """
     <limit lower="-1" upper="2" effort="40" velocity="3"/><dynamics damping="0.3" friction="0.2"/></joint>
   <joint name="weld" type="fixed"><parent link="shin"/><child link="sole"/><origin xyz="0 0 -0.4"/></joint>
 </robot>"""
-INERTIAL = (
-    '<inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>'
-)
+INERTIAL = '<inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>'
 
 
 def write(tmp_path, text, name="robot.urdf"):

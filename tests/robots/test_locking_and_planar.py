@@ -41,9 +41,9 @@ def test_locked_robot_is_the_full_one_held_still(lock):
     v_small = rng.normal(size=small.nv)
     q, v, columns = held(full.robot, small, q_small, v_small)
     expected = full.evaluate(q, v, np.zeros_like(v))
-    inertia, bias, feet = jax.jit(
-        lambda q, v: (small.mass_matrix(q), small.bias_force(q, v), small.foot_poses(q))
-    )(q_small, v_small)
+    inertia, bias, feet = jax.jit(lambda q, v: (small.mass_matrix(q), small.bias_force(q, v), small.foot_poses(q)))(
+        q_small, v_small
+    )
     assert_close(inertia, columns.T @ expected["mass_matrix"] @ columns)
     assert_close(bias, columns.T @ expected["bias_force"])
     assert_close(feet[0], expected["foot_poses"][0])

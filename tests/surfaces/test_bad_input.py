@@ -24,9 +24,7 @@ def twisted():
 
 
 def non_finite():
-    return trimesh.Trimesh(
-        np.where(BOX.vertices == BOX.vertices[0], np.nan, BOX.vertices), BOX.faces, process=False
-    )
+    return trimesh.Trimesh(np.where(BOX.vertices == BOX.vertices[0], np.nan, BOX.vertices), BOX.faces, process=False)
 
 
 def pierced():

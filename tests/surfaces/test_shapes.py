@@ -33,9 +33,7 @@ def test_plane_rises_along_its_heading(slope, heading, point, run, gap):
     normal = np.append(-np.sin(slope) * ascent, np.cos(slope))
     scale = 1.0 + abs(on_plane[2])
     assert plane.height(jnp.asarray(on_plane[:2])) == pytest.approx(on_plane[2], abs=1e-9 * scale)
-    assert plane.signed_distance(jnp.asarray(on_plane + gap * normal)) == pytest.approx(
-        gap, abs=1e-12 * scale
-    )
+    assert plane.signed_distance(jnp.asarray(on_plane + gap * normal)) == pytest.approx(gap, abs=1e-12 * scale)
 
 
 def test_planes_in_a_batch():
@@ -69,9 +67,7 @@ def closest_by_search(ground, point, heading, reach):
         xy = point[:2] + t * along
         return np.hypot(t, float(height_of(ground, xy)) - point[2])
 
-    found = scipy.optimize.minimize_scalar(
-        gap, bounds=(-reach, reach), method="bounded", options={"xatol": 1e-9}
-    )
+    found = scipy.optimize.minimize_scalar(gap, bounds=(-reach, reach), method="bounded", options={"xatol": 1e-9})
     return found.fun
 
 
@@ -162,9 +158,7 @@ def test_mesh_of_a_sphere():
     directions = np.random.default_rng(0).normal(size=(300, 3))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     radii = np.linspace(0.35, 0.7, 300)
-    np.testing.assert_allclose(
-        distances(ground, directions * radii[:, None]), radii - 0.5, atol=1.5 * facet_error
-    )
+    np.testing.assert_allclose(distances(ground, directions * radii[:, None]), radii - 0.5, atol=1.5 * facet_error)
     normals = look(ground, jnp.asarray(directions * 0.5))[1]
     assert (np.sum(np.asarray(normals) * directions, axis=1) > np.cos(0.05)).all()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import time
 
 import equinox as eqx
@@ -75,7 +77,8 @@ def _softground(robot: Robot, batch: int, dt: float, eps: float) -> tuple[Simula
 
 
 def _mjx(robot: Robot, motion: March, states: State, steps: int, dt: float):
-    from mujoco import mjx
+    with contextlib.redirect_stdout(sys.stderr):  # it says on standard output which optional parts are missing
+        from mujoco import mjx
 
     peer = rigid_peer(robot, dt, motion.kp, motion.kd)
     peer.opt.iterations = peer.opt.ls_iterations = MJX_ITERATIONS

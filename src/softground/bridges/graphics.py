@@ -33,9 +33,7 @@ def find_backend() -> str | None:
 
 
 def _works(backend: str) -> bool:
-    environment = {
-        key: value for key, value in os.environ.items() if key not in ("MUJOCO_GL", "PYOPENGL_PLATFORM")
-    }
+    environment = {key: value for key, value in os.environ.items() if key not in ("MUJOCO_GL", "PYOPENGL_PLATFORM")}
     try:
         trial = subprocess.run(
             [sys.executable, "-c", _TRIAL.format(backend=backend)],

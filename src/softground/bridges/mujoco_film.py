@@ -79,9 +79,7 @@ def _camera(play: Playback, base: np.ndarray) -> mujoco.MjvCamera:
 
 def _draw_forces(scene: mujoco.MjvScene, play: Playback, i: int) -> None:
     """An arrow beside each foot: 1.2 times the robot's height for a force of the robot's weight."""
-    for foot, force, depth, radius in zip(
-        play.foot[i], play.force[i], play.depth[i], play.foot_radius, strict=True
-    ):
+    for foot, force, depth, radius in zip(play.foot[i], play.force[i], play.depth[i], play.foot_radius, strict=True):
         if np.linalg.norm(force) < 0.01 * play.weight:
             continue
         # Towards the camera, out of the leg, and up, out of the ground: to be seen.

@@ -62,9 +62,7 @@ def _add_sky(spec: mujoco.MjSpec) -> None:
 
 def _add_ground(spec: mujoco.MjSpec, play: Playback) -> None:
     size = 512
-    texture = spec.add_texture(
-        name="sand", type=mujoco.mjtTexture.mjTEXTURE_2D, width=size, height=size, nchannel=3
-    )
+    texture = spec.add_texture(name="sand", type=mujoco.mjtTexture.mjTEXTURE_2D, width=size, height=size, nchannel=3)
     texture.data = sand_texture(size).tobytes()
     plane = isinstance(play.surface, Plane)
     tile = 1.2 * play.size
@@ -95,9 +93,7 @@ def _add_ground(spec: mujoco.MjSpec, play: Playback) -> None:
         size=[half[0], half[1], span, 0.1],
         userdata=((z - low) / span).ravel(),
     )
-    spec.worldbody.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_HFIELD, hfieldname="ground", pos=[*middle, low], material="sand"
-    )
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_HFIELD, hfieldname="ground", pos=[*middle, low], material="sand")
 
 
 def sand_texture(size: int) -> np.ndarray:

@@ -36,9 +36,7 @@ def side_view_frames(play: Playback, width: int, height: int) -> Iterator[np.nda
     for i in range(len(play.time)):
         x, z = play.base[i, 0], play.base[i, 2]
         axes.set_xlim(x - reach, x + reach)
-        axes.set_ylim(
-            z - 0.38 * play.size - reach * height / width, z - 0.38 * play.size + reach * height / width
-        )
+        axes.set_ylim(z - 0.38 * play.size - reach * height / width, z - 0.38 * play.size + reach * height / width)
         for (body, end), line in zip(lines, drawn, strict=True):
             start, stop = play.position[i, body], end(i)
             line.set_data([start[0], stop[0]], [start[2], stop[2]])
@@ -66,9 +64,7 @@ def links(play: Playback) -> list:
 def _draw_link(axes, play: Playback, body: int, limb: float):
     trunk = play.model.body_parentid[body] == 0
     colour = BODY if trunk else FOOT if body in play.foot_body else LIMB
-    return axes.plot(
-        [], [], color=colour, lw=(1.8 if trunk else 1.0) * limb, solid_capstyle="round", zorder=2
-    )[0]
+    return axes.plot([], [], color=colour, lw=(1.8 if trunk else 1.0) * limb, solid_capstyle="round", zorder=2)[0]
 
 
 def _draw_ground(axes, play: Playback, reach: float) -> None:

@@ -26,17 +26,20 @@ def feet_in_ground(robot: Robot, kinematics, surface: Surface) -> FootInGround:
     return jax.vmap(place)(positions, rotations, clearance.astype(positions.dtype))
 
 
-def contact_jacobian(feet: FootInGround, jacobians: Float[Array, "f 6 nv"], medium: Medium) -> Float[Array, "f n nv"]:
+def contact_jacobian(
+    feet: FootInGround, jacobians: Float[Array, "f 6 nv"], medium: Medium, at_sole: bool = False
+) -> Float[Array, "f n nv"]:
     """Jacobian of the feet's twists in the surface frame, at the medium's reference points.
 
     Turning the twist into the surface frame is the same as turning the wrench set out of it, which is how
-    zhu2021 (III.B.2) carries a wrench space measured on flat ground over to any terrain.
+    zhu2021 (III.B.2) carries a wrench space measured on flat ground over to any terrain. With `at_sole` the twists
+    are those of the feet's origins.
     """
 
     def one(foot: FootInGround, jacobian, medium: Medium):
         turn = foot.surface.T
         linear, angular = matmul3(turn, jacobian[:3]), matmul3(turn, jacobian[3:])
-        reference = medium.reference(foot)
+        reference = None if at_sole else medium.reference(foot)
         if reference is not None:
             linear = linear + jnp.cross(angular, reference[:, None], axis=0)
         return jnp.concatenate([linear, angular])[COMPONENTS[medium.kind]]

@@ -2,8 +2,8 @@
 
 At a low temperature the potentials are nearly piecewise linear: a plain Newton step overshoots the kinks and a
 backtracking search creeps towards them. Finding the zero of the slope along the Newton direction instead (it
-is monotone, because the problem is convex) lands *on* the kink, where the next Hessian sees it. On random
-instances of the granular step this takes three iterations from a cold start (docs/contact.md).
+is monotone, because the problem is convex) lands *on* the kink, where the next Hessian sees it. Iteration
+counts are in docs/contact.md.
 
 Warm start: the forces at the feet's previous twists, and their stiffness, make a linear model of this step's
 forces; its solution is the first iterate. Twists are kept per foot and in the surface frame, because that is

@@ -54,9 +54,7 @@ def feet_in_base(robot: Robot, q: Float[Array, " nq"]) -> Float[Array, "F 4"]:
     origin, axes = (part[0] for part in robot.body_poses(kin))
     position, rotation = robot.foot_poses(kin)
     local = jnp.einsum("ij,fjk->fik", axes.T, rotation)
-    return jnp.concatenate(
-        [(position - origin) @ axes, jnp.arctan2(local[:, 0, 2], local[:, 2, 2])[:, None]], 1
-    )
+    return jnp.concatenate([(position - origin) @ axes, jnp.arctan2(local[:, 0, 2], local[:, 2, 2])[:, None]], 1)
 
 
 def _follow(robot: Robot, q, path: Float[Array, "k F 4"], weight: Float[Array, "4"]):

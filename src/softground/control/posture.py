@@ -28,9 +28,7 @@ def servo_gains(
     """
     q = np.asarray(robot.posture if q is None else q, dtype=float)
     mass, jacobians = jax.jit(lambda q: (robot.mass_matrix(q), robot.foot_jacobians(q)))(q)
-    reach = np.square(np.asarray(jacobians)[:, :3, :]).sum(
-        axis=(0, 1)
-    )  # sum over feet of r^2; slides: 1 each
+    reach = np.square(np.asarray(jacobians)[:, :3, :]).sum(axis=(0, 1))  # sum over feet of r^2; slides: 1 each
     inertia = np.diag(np.asarray(mass)) + float(robot.total_mass) / len(robot.feet) * reach
     lifts = np.isclose(np.asarray(jacobians), np.array([0, 0, 1, 0, 0, 0])[:, None]).all(axis=(0, 1))
     inertia = np.where(lifts, 0.0, inertia)[list(robot.actuated)]

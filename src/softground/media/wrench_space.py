@@ -201,4 +201,6 @@ class WrenchSpace(Medium):
         return SupportFunction(self.vertices(foot), self.eps.astype(foot.depth.dtype))
 
     def outside_data(self, foot: FootInGround) -> Bool[Array, ""]:
-        return (foot.depth > 0) & ((foot.depth > self.max_depth) | (jnp.abs(foot.tilt) > self.max_tilt))
+        planar = self.components == "planar"
+        lean = jnp.abs(foot.tilt) if planar else jnp.arctan2(jnp.hypot(*foot.axis[:2]), foot.axis[2])
+        return (foot.depth > 0) & ((foot.depth > self.max_depth) | (lean > self.max_tilt))

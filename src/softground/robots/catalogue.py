@@ -180,9 +180,7 @@ _ENTRIES: dict[str, Entry] = {
     entry.name: entry
     for entry in [
         Entry("foot", _shipped("foot.xml"), "one cylindrical foot in the x-z plane (Zhu et al. 2019)"),
-        Entry(
-            "robosimian", _shipped("robosimian.xml"), "RoboSimian in the x-z plane (Zhu et al. 2019, 2021)"
-        ),
+        Entry("robosimian", _shipped("robosimian.xml"), "RoboSimian in the x-z plane (Zhu et al. 2019, 2021)"),
         Entry(
             "walker2d",
             _gymnasium("walker2d", "walker2d_v5.xml"),

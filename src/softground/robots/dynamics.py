@@ -130,9 +130,7 @@ def inverse_dynamics(
     """Generalised force M a + bias(q, v) (recursive Newton-Euler in sums); `a=None` gives the bias alone."""
     twist = body_twists(tree, kin, v)
     fall = jnp.concatenate([jnp.zeros(3, kin.dtype), jnp.asarray(gravity, kin.dtype)])
-    acceleration = (
-        body_accelerations(tree, kin, v, a) - fall
-    )  # gravity as an upward acceleration of the world
+    acceleration = body_accelerations(tree, kin, v, a) - fall  # gravity as an upward acceleration of the world
     wrench = body_wrenches(parameters, kin, twist, acceleration)
     beyond = tree.body_support.T.astype(kin.dtype) @ wrench
     force = jnp.sum(kin.screw * beyond, axis=1)
@@ -149,9 +147,7 @@ def point_jacobians(
     return jnp.swapaxes(jnp.concatenate([linear * support, angular * support], axis=2), 1, 2)
 
 
-def momentum(
-    parameters: TreeParameters, kin: Kinematics, twist: Float[Array, "nb 6"]
-) -> Float[Array, "nb 6"]:
+def momentum(parameters: TreeParameters, kin: Kinematics, twist: Float[Array, "nb 6"]) -> Float[Array, "nb 6"]:
     """Momentum of each body: (angular about o, linear)."""
     mass = jnp.asarray(parameters.mass, kin.dtype)[:, None]
     return _momentum(kin.inertia, mass * kin.com, mass, twist)

@@ -135,9 +135,7 @@ def _find_foot(model, data, attachments, name, shape, source) -> Foot:
             *(model.geom(i).name for i in range(model.ngeom)),
             *(model.body(i).name for i in range(1, model.nbody)),
         ]
-        raise RobotError(
-            f"{source}: unknown foot {name!r}: must be a body, geom or site. {close_matches(name, known)}"
-        )
+        raise RobotError(f"{source}: unknown foot {name!r}: must be a body, geom or site. {close_matches(name, known)}")
     host = attachments[placed.mj_body]
     if host.body == WORLD:
         raise RobotError(f"{source}: foot {name!r} is fixed to the world: it must be on a body that moves")

@@ -94,8 +94,7 @@ def read_spec(path: Path, source: str, meshes: bool) -> mujoco.MjSpec:
     """Parse an MJCF or URDF file, told apart by its root element."""
     if not path.is_file():
         raise RobotError(
-            f"no robot {source!r}: neither a file nor in the catalogue. "
-            + close_matches(source, catalogue.NAMES)
+            f"no robot {source!r}: neither a file nor in the catalogue. " + close_matches(source, catalogue.NAMES)
         )
     try:
         root = ElementTree.parse(path).getroot()
@@ -204,9 +203,7 @@ def _check_supported(model: mujoco.MjModel, source: str) -> None:
     left_out = {"equality constraints": model.neq, "tendons": model.ntendon}
     found = [f"{count} {what}" for what, count in left_out.items() if count]
     if found:
-        warnings.warn(
-            f"{source}: {' and '.join(found)} are not part of the dynamics and are ignored", stacklevel=4
-        )
+        warnings.warn(f"{source}: {' and '.join(found)} are not part of the dynamics and are ignored", stacklevel=4)
 
 
 def _linear(coefficients: np.ndarray, count: int) -> np.ndarray:

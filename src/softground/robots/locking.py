@@ -17,17 +17,13 @@ from softground.robots.rotations import (
 from softground.robots.tree import BALL, FREE, SLIDE
 
 
-def match_joints(
-    lock: Iterable[tuple[str, float | None]], posture: Posture, source: str
-) -> dict[str, np.ndarray]:
+def match_joints(lock: Iterable[tuple[str, float | None]], posture: Posture, source: str) -> dict[str, np.ndarray]:
     """Joints that the patterns name, each with the value to weld it at (by default the posture's)."""
     values: dict[str, np.ndarray] = {}
     for pattern, value in lock:
         names = [name for name in posture if fnmatchcase(name, pattern)]
         if not names:
-            raise RobotError(
-                f"{source}: no joint matches {pattern!r} in lock. {close_matches(pattern, posture)}"
-            )
+            raise RobotError(f"{source}: no joint matches {pattern!r} in lock. {close_matches(pattern, posture)}")
         for name in names:
             entry = posture[name] if value is None else np.atleast_1d(np.asarray(value, float))
             if entry.shape != posture[name].shape:

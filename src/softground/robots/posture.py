@@ -24,16 +24,12 @@ def find_posture(model: mujoco.MjModel, wanted: str | Mapping | None, source: st
         wanted = next((name for name in KEYFRAMES if name in keyframes), {})
     if isinstance(wanted, str):
         if wanted not in keyframes:
-            raise RobotError(
-                f"{source}: unknown keyframe {wanted!r}: must be one of {', '.join(keyframes) or 'none'}"
-            )
+            raise RobotError(f"{source}: unknown keyframe {wanted!r}: must be one of {', '.join(keyframes) or 'none'}")
         return split(model, model.key(wanted).qpos)
     posture = split(model, model.qpos0)
     for name, value in wanted.items():
         if name not in posture:
-            raise RobotError(
-                f"{source}: unknown joint {name!r} in the posture. {close_matches(name, posture)}"
-            )
+            raise RobotError(f"{source}: unknown joint {name!r} in the posture. {close_matches(name, posture)}")
         entry = np.atleast_1d(np.asarray(value, float))
         if entry.shape != posture[name].shape:
             raise RobotError(

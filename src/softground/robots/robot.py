@@ -248,9 +248,7 @@ class Robot(eqx.Module):
 
     def bias_force(self, q: Configuration, v: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """C(q, v) v + g(q) in M a + bias = applied force. Joint damping and springs: see `passive_force`."""
-        return dynamics.inverse_dynamics(
-            self.tree, self.parameters, self.kinematics(q), v, None, self.gravity
-        )
+        return dynamics.inverse_dynamics(self.tree, self.parameters, self.kinematics(q), v, None, self.gravity)
 
     def passive_force(self, q: Configuration, v: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """Force of joint dampers and springs: -damping v - stiffness (q - spring_reference)."""
@@ -258,9 +256,7 @@ class Robot(eqx.Module):
         damping, stiffness = jnp.asarray(self.damping, q.dtype), jnp.asarray(self.stiffness, q.dtype)
         return -damping * v - stiffness * self._spring_stretch(q)
 
-    def inverse_dynamics(
-        self, q: Configuration, v: Float[Array, " nv"], a: Float[Array, " nv"]
-    ) -> Float[Array, " nv"]:
+    def inverse_dynamics(self, q: Configuration, v: Float[Array, " nv"], a: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """Generalised force M a + bias that causes acceleration a (no damping, springs or contact)."""
         return dynamics.inverse_dynamics(self.tree, self.parameters, self.kinematics(q), v, a, self.gravity)
 

@@ -121,6 +121,4 @@ def axis_angle_quaternion_numpy(axis, angle: float) -> np.ndarray:
 def quaternion_product_numpy(a, b) -> np.ndarray:
     """Hamilton product of two quaternions (w, x, y, z), in NumPy."""
     a, b = np.asarray(a, float), np.asarray(b, float)
-    return np.concatenate(
-        [[a[0] * b[0] - a[1:] @ b[1:]], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])]
-    )
+    return np.concatenate([[a[0] * b[0] - a[1:] @ b[1:]], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])])

@@ -42,9 +42,7 @@ def _merge_inertias(root: ElementTree.Element, path: Path) -> None:
     Files describe frames by links of no mass, point masses, or token inertias that are not positive
     definite; MuJoCo refuses these one by one though the rigid body they belong to is sound.
     """
-    fixed = {
-        _link_of(joint, "child"): joint for joint in root.findall("joint") if joint.get("type") == "fixed"
-    }
+    fixed = {_link_of(joint, "child"): joint for joint in root.findall("joint") if joint.get("type") == "fixed"}
     total: dict[str, RigidInertia] = {}
     for link in root.findall("link"):
         inertia, carrier = _read_inertia(link, path), link.get("name", "")
@@ -112,9 +110,7 @@ def _read_inertia(link: ElementTree.Element, path: Path) -> RigidInertia:
             matrix[i, j] = matrix[j, i] = 0.0 if tensor is None else float(tensor.get(name, 0.0))
         kilograms = 0.0 if mass is None else float(mass.get("value", 0.0))
     except ValueError as error:
-        raise RobotError(
-            f"{path}: <inertial> of link {link.get('name')!r} cannot be read: {error}"
-        ) from error
+        raise RobotError(f"{path}: <inertial> of link {link.get('name')!r} cannot be read: {error}") from error
     return from_com(kilograms, position, rotation @ matrix @ rotation.T)
 
 
@@ -153,9 +149,7 @@ def _drop_meshes(root: ElementTree.Element, path: Path, keep_visual: bool) -> No
                 mesh = element.find("geometry/mesh")
                 if mesh is None:
                     continue
-                found = (
-                    _find_mesh(mesh.get("filename", ""), path) if keep_visual and kind == "visual" else None
-                )
+                found = _find_mesh(mesh.get("filename", ""), path) if keep_visual and kind == "visual" else None
                 if found is None:
                     link.remove(element)
                 else:

@@ -60,15 +60,11 @@ def restore(description: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         case {"dict": items}:
             return {key: restore(item, arrays) for key, item in items.items()}
         case {"type": path, "fields": fields}:
-            return _filled(
-                find_class(path), {key: restore(item, arrays) for key, item in fields.items()}, path
-            )
+            return _filled(find_class(path), {key: restore(item, arrays) for key, item in fields.items()}, path)
         case {"opaque": text}:
             raise FileFormatError(f"{text} is code, which a file does not hold: give it again by hand")
         case dict():
-            raise FileFormatError(
-                f"a description has unknown keys {sorted(description)}: the file is damaged"
-            )
+            raise FileFormatError(f"a description has unknown keys {sorted(description)}: the file is damaged")
         case list():
             return [restore(item, arrays) for item in description]
         case _:
@@ -94,9 +90,7 @@ def find_class(path: str) -> type:
     for part in name.split("."):
         found = getattr(found, part, None)
     if not (isinstance(found, type) and (dataclasses.is_dataclass(found) or issubclass(found, eqx.Module))):
-        raise FileFormatError(
-            f"{path} is not known here: import the module {module!r} that defines it, then load"
-        )
+        raise FileFormatError(f"{path} is not known here: import the module {module!r} that defines it, then load")
     return found
 
 

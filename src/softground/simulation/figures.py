@@ -73,9 +73,7 @@ def motor_power(dataset: xr.Dataset) -> np.ndarray:
 def _per_foot(axes: Axes, dataset: xr.Dataset, values: np.ndarray, label: str) -> None:
     for i, name in enumerate(dataset["foot"].values):
         style = "-" if i % 2 == 0 else (0, (4, 3))  # in the plane left and right coincide: show both
-        axes.plot(
-            dataset["time"], values[:, i], ls=style, color=COLOURS[i % len(COLOURS)], label=_plain(name)
-        )
+        axes.plot(dataset["time"], values[:, i], ls=style, color=COLOURS[i % len(COLOURS)], label=_plain(name))
     axes.set_ylabel(label)
 
 
@@ -115,9 +113,7 @@ def _draw_power(axes: Axes, dataset: xr.Dataset) -> None:
     axes.plot(dataset["time"], np.minimum(power, 0).sum(1), color=COLOURS[4])
     axes.set_ylabel("motor power (W)")
     for text, colour, place in (("driving", COLOURS[0], 0.92), ("braking", COLOURS[4], 0.08)):
-        axes.text(
-            0.995, place, text, color=colour, transform=axes.transAxes, ha="right", va="center", bbox=PAPER
-        )
+        axes.text(0.995, place, text, color=colour, transform=axes.transAxes, ha="right", va="center", bbox=PAPER)
 
 
 def _plain(name: object) -> str:

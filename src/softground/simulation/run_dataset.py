@@ -197,9 +197,7 @@ def _coordinates(simulator: Simulator, history: Record) -> dict[str, Any]:
         "v": named("v", robot.dof_names, "degrees of freedom"),
         "v_unit": named("v", v_units, "unit of each entry of the velocity"),
         "motor": named("motor", [robot.dof_names[i] for i in motors], "joints that have a motor"),
-        "motor_unit": named(
-            "motor", ["N m" if v_units[i] == "rad/s" else "N" for i in motors], "unit of the effort"
-        ),
+        "motor_unit": named("motor", ["N m" if v_units[i] == "rad/s" else "N" for i in motors], "unit of the effort"),
         "motor_dof": (
             "motor",
             np.array(motors, dtype=int),
@@ -207,9 +205,7 @@ def _coordinates(simulator: Simulator, history: Record) -> dict[str, Any]:
         ),
         "foot": named("foot", [foot.name for foot in robot.feet], "feet"),
         "wrench_axis": named("wrench_axis", WRENCH_AXES, "force and torque components"),
-        "twist_axis": named(
-            "twist_axis", [TWIST_AXES[i] for i in components], "twist components of the medium"
-        ),
+        "twist_axis": named("twist_axis", [TWIST_AXES[i] for i in components], "twist components of the medium"),
         "xyz": named("xyz", XYZ, "world axes"),
     }
 

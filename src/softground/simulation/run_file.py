@@ -51,9 +51,7 @@ def load_run(path: str | Path) -> xr.Dataset:
     """Read a run file, whole, into memory; FileFormatError says what is wrong with one that cannot be."""
     path = Path(path)
     if not path.is_file():
-        raise FileFormatError(
-            f"no run file at {path}: make one with `softground simulate ... --out {path.name}`"
-        )
+        raise FileFormatError(f"no run file at {path}: make one with `softground simulate ... --out {path.name}`")
     with path.open("rb") as file:
         ours = file.read(len(HDF5_SIGNATURE)) == HDF5_SIGNATURE
     if not ours:
@@ -72,9 +70,7 @@ def load_run(path: str | Path) -> xr.Dataset:
 def _check(dataset: xr.Dataset, path: Path) -> None:
     attrs = dataset.attrs
     if attrs.get("format") != FORMAT:
-        raise FileFormatError(
-            f"{path} is netCDF but not a softground run: its attribute `format` must be {FORMAT!r}"
-        )
+        raise FileFormatError(f"{path} is netCDF but not a softground run: its attribute `format` must be {FORMAT!r}")
     version, writer = int(attrs.get("format_version", 0)), attrs.get("softground_version", "unknown")
     if version > VERSION:
         raise FileFormatError(
@@ -125,6 +121,4 @@ def _recipe(dataset: xr.Dataset, name: str) -> Any:
 
 
 def _arrays(dataset: xr.Dataset) -> dict[str, np.ndarray]:
-    return {
-        str(name): variable.values for name, variable in dataset.data_vars.items() if name not in VARIABLES
-    }
+    return {str(name): variable.values for name, variable in dataset.data_vars.items() if name not in VARIABLES}

@@ -199,11 +199,13 @@ class Simulator(eqx.Module):
         mass = inertia + dt * jnp.diag(robot.damping)
         springs = robot.passive_force(kin, jnp.zeros_like(state.v))
         drive = springs - robot.bias_force(kin, state.v) + open_loop_force(robot, control, state.v.dtype)
-        jacobian = contact_jacobian(feet, robot.foot_jacobians(kin), self.feet_medium)
+        foot_jacobians = robot.foot_jacobians(kin)
+        jacobian = contact_jacobian(feet, foot_jacobians, self.feet_medium)
         metric = mass
         if self.grain_inertia is not None:
             touching = (feet.depth > 0)[:, None, None] * self.grain_inertia
-            metric = metric_with_grains(mass, jacobian, touching)
+            sole = contact_jacobian(feet, foot_jacobians, self.feet_medium, at_sole=True)
+            metric = metric_with_grains(mass, sole, touching)
         laws = jax.vmap(lambda medium, *args: medium.law(*args, dt))(self.feet_medium, feet, state.memory)
         joints = None
         if self.has_joint_forces or control.position is not None:

@@ -32,9 +32,7 @@ def simulator_recipe(simulator: Simulator, arrays: dict[str, np.ndarray]) -> dic
         "grain_inertia": describe(simulator.grain_inertia, arrays, "grain_inertia"),
     }
     changes = _changes(simulator, recipe, arrays)
-    recipe["changes"] = {
-        path: describe(leaf, arrays, f"change.{i}") for i, (path, leaf) in enumerate(changes.items())
-    }
+    recipe["changes"] = {path: describe(leaf, arrays, f"change.{i}") for i, (path, leaf) in enumerate(changes.items())}
     return recipe
 
 
@@ -50,12 +48,8 @@ def build_simulator(recipe: Mapping[str, Any], arrays: Mapping[str, np.ndarray])
     leaves, structure = jax.tree_util.tree_flatten_with_path(simulator)
     unknown = set(changes) - {jax.tree_util.keystr(path) for path, _ in leaves}
     if unknown:
-        raise FileFormatError(
-            f"the run changed {sorted(unknown)}, which this version of softground does not have"
-        )
-    return jax.tree.unflatten(
-        structure, [changes.get(jax.tree_util.keystr(path), leaf) for path, leaf in leaves]
-    )
+        raise FileFormatError(f"the run changed {sorted(unknown)}, which this version of softground does not have")
+    return jax.tree.unflatten(structure, [changes.get(jax.tree_util.keystr(path), leaf) for path, leaf in leaves])
 
 
 def _plain(recipe: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Simulator:
@@ -76,9 +70,7 @@ def _changes(simulator: Simulator, recipe: Mapping[str, Any], arrays: Mapping[st
     except SoftgroundError:
         return {}  # holds code that no file can keep: building it again will say so
     leaves = jax.tree_util.tree_flatten_with_path(simulator)[0]
-    built = {
-        jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_flatten_with_path(plain)[0]
-    }
+    built = {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_flatten_with_path(plain)[0]}
     return {
         name: leaf
         for name, leaf in ((jax.tree_util.keystr(path), leaf) for path, leaf in leaves)

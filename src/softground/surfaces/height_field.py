@@ -71,9 +71,7 @@ def _node_distance(shape: tuple[int, int], spacing, extent) -> Float[Array, "2"]
         raise SurfaceError("HeightField must be given either spacing or extent [m], and not both")
     if spacing is None:
         return checks.positive("HeightField extent", extent, (2,)) / (np.array(shape) - 1.0)
-    return checks.positive(
-        "HeightField spacing", (spacing, spacing) if np.ndim(spacing) == 0 else spacing, (2,)
-    )
+    return checks.positive("HeightField spacing", (spacing, spacing) if np.ndim(spacing) == 0 else spacing, (2,))
 
 
 def _curvature_bound(spline: CubicSpline) -> float:

@@ -101,9 +101,7 @@ def _read(source) -> trimesh.Trimesh:
             f"(trimesh.repair.fill_holes), give an open terrain sides and a bottom, or use HeightField"
         )
     if not source.is_winding_consistent:
-        raise SurfaceError(
-            f"{name} has triangles facing both ways; run trimesh.repair.fix_normals on it first"
-        )
+        raise SurfaceError(f"{name} has triangles facing both ways; run trimesh.repair.fix_normals on it first")
     return source
 
 

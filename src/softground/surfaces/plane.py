@@ -39,9 +39,7 @@ class Plane(Surface):
         self.heading = checks.finite("Plane heading", heading)
         self.point = checks.finite("Plane point", point, (3,))
         sine = jnp.sin(self.slope)
-        normal = jnp.stack(
-            [-sine * jnp.cos(self.heading), -sine * jnp.sin(self.heading), jnp.cos(self.slope)]
-        )
+        normal = jnp.stack([-sine * jnp.cos(self.heading), -sine * jnp.sin(self.heading), jnp.cos(self.slope)])
         self.frame_world = minimal_rotation(normal)
         self.offset = normal @ self.point.astype(normal.dtype)
 

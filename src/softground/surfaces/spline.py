@@ -29,9 +29,7 @@ class CubicSpline(eqx.Module):
 
     def __init__(self, coefficients, origin, spacing):
         axes = np.ndim(coefficients)
-        self.coefficients = jnp.asarray(
-            checks.samples("spline coefficients", coefficients, axes), dtype=float
-        )
+        self.coefficients = jnp.asarray(checks.samples("spline coefficients", coefficients, axes), dtype=float)
         self.origin = checks.finite("spline origin", origin, (axes,))
         self.spacing = checks.positive("spline spacing", spacing, (axes,))
 
@@ -55,8 +53,7 @@ class CubicSpline(eqx.Module):
         cell, fraction, spacing = self._locate(xy)
         stencil = self._stencil(cell, xy.dtype)
         x, y = (
-            jnp.stack([_weights(f), _slopes(f) / d, _bends(f) / d**2])
-            for f, d in zip(fraction, spacing, strict=True)
+            jnp.stack([_weights(f), _slopes(f) / d, _bends(f) / d**2]) for f, d in zip(fraction, spacing, strict=True)
         )
         table = x @ stencil @ y.T  # table[i, j] = d^(i+j) f / dx^i dy^j
         return (

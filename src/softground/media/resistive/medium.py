@@ -66,9 +66,7 @@ class Resistive(Medium):
     strength: Float[Array, ""]  # a further factor on all wrenches
     stress_law: str = eqx.field(static=True)
 
-    def __init__(
-        self, scale: float = 1.0, *, eps: float = DEFAULT_EPS, strength: float = 1.0, law: str = "auto"
-    ):
+    def __init__(self, scale: float = 1.0, *, eps: float = DEFAULT_EPS, strength: float = 1.0, law: str = "auto"):
         for label, value in {"scale": scale, "eps": eps, "strength": strength}.items():
             if not (np.isfinite(value) and value > 0):
                 raise MediumError(f"{label} of a resistive medium must be positive and finite, got {value}")
@@ -205,9 +203,7 @@ def _tilted(planar: bool) -> np.ndarray:
     if planar:
         tilt, heading = PLANAR_TILT * np.linspace(0, 1, 13) ** 1.5, np.zeros(13)
     else:
-        tilt, heading = np.meshgrid(
-            SPATIAL_TILT * np.array([0.15, 0.3, 0.5, 0.75, 1.0]), np.pi / 4 * np.arange(3)
-        )
+        tilt, heading = np.meshgrid(SPATIAL_TILT * np.array([0.15, 0.3, 0.5, 0.75, 1.0]), np.pi / 4 * np.arange(3))
         tilt, heading = np.append(0.0, tilt), np.append(0.0, heading)
     return tilt_rotation(np.sin(tilt) * np.cos(heading), np.sin(tilt) * np.sin(heading), np.cos(tilt))
 

@@ -79,9 +79,7 @@ FLAT_PLATE = -float((ON_NORMAL + ON_VELOCITY + ON_GRAVITY).sum())
 """Stress of the published polynomial on a horizontal plate pushed down, in units of xi_n (0.875)."""
 
 
-def spatial_stress(
-    normal: np.ndarray, velocity: np.ndarray, friction: float = SURFACE_FRICTION
-) -> np.ndarray:
+def spatial_stress(normal: np.ndarray, velocity: np.ndarray, friction: float = SURFACE_FRICTION) -> np.ndarray:
     """Generic stress per depth (..., 3) on plates of any orientation, N/m3; n and v are unit vectors.
 
     alpha = (f1 n + f2 v + f3 g) / 0.875, with g = (0, 0, -1) and f_i cubic in x1 = g.v, x2 = g.n, x3 = n.v.
