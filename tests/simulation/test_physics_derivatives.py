@@ -48,9 +48,38 @@ CASES = {
 }
 
 
+def step(sim: Simulator, state, parameters: tuple[str, ...], x):
+    """Next (q, v) and the record as a function of one vector: q, v, torque, medium parameters (as factors of
+    their values), slope."""
+    robot = sim.robot
+    q, v, torque, factors, slope = jnp.split(x, np.cumsum([robot.nq, robot.nv, robot.nu, len(parameters)]))
+    get = lambda sim: [getattr(sim.feet_medium, name) for name in parameters]  # noqa: E731
+    sim = eqx.tree_at(get, sim, [p * f for p, f in zip(get(sim), factors, strict=True)])
+    sim = eqx.tree_at(lambda s: s.ground.surface, sim, Plane(slope[0]))
+    after, record = sim.step(eqx.tree_at(lambda s: (s.q, s.v), state, (q, v)), torque)
+    return jnp.concatenate([after.q, after.v]), record
+
+
+def compiled(derivative):
+    """A derivative of weights @ step by x. The simulator is an argument, so cases that differ only in numbers
+    share one compilation."""
+
+    @eqx.filter_jit
+    def evaluate(sim, state, parameters, weights, x):
+        return derivative(lambda x: weights @ step(sim, state, parameters, x)[0])(x)
+
+    return evaluate
+
+
+record = eqx.filter_jit(step)
+forward = compiled(jax.jacfwd)
+reverse = compiled(jax.jacrev)
+forward_forward = compiled(lambda f: jax.jacfwd(jax.jacfwd(f)))
+forward_reverse = compiled(lambda f: jax.jacfwd(jax.jacrev(f)))
+
+
 class Step:
-    """One step as a function of one vector: q, v, torque, medium parameters (as factors of their values),
-    slope."""
+    """One step of a case, the point at which it is differentiated, and its derivatives."""
 
     def __init__(self, case: Case):
         self.case = case
@@ -77,26 +106,16 @@ class Step:
             np.full(len(case.parameters), 1e-4),
             1e-5,
         ]
-        # Compiled once: the tests share these.
-        self.record = jax.jit(self.step)
-        self.jacobian = jax.jit(jax.jacfwd(self))
+        self.every = np.eye(len(q) + len(v))  # weights that keep all of the next state
 
-    def __call__(self, x):
-        return self.step(x)[0]
+    def record(self, x):
+        return record(self.sim, self.state, self.case.parameters, x)[1]
 
     def value(self, x):
-        return self.record(x)[0]
+        return record(self.sim, self.state, self.case.parameters, x)[0]
 
-    def step(self, x):
-        q, v, torque, parameters, slope = jnp.split(
-            x, np.cumsum([self.nq, self.nv, self.nu, len(self.case.parameters)])
-        )
-        get = lambda sim: [getattr(sim.feet_medium, name) for name in self.case.parameters]  # noqa: E731
-        scaled = [p * f for p, f in zip(get(self.sim), parameters, strict=True)]
-        sim = eqx.tree_at(get, self.sim, scaled)
-        sim = eqx.tree_at(lambda s: s.ground.surface, sim, Plane(slope[0]))
-        after, record = sim.step(eqx.tree_at(lambda s: (s.q, s.v), self.state, (q, v)), torque)
-        return jnp.concatenate([after.q, after.v]), record
+    def derivative(self, compiled, weights, x):
+        return np.asarray(compiled(self.sim, self.state, self.case.parameters, weights, x))
 
 
 @pytest.fixture(params=CASES, scope="module")
@@ -120,7 +139,7 @@ def differences(function, point, steps):
 def test_point_is_in_the_regime_it_is_named_after(case, request):
     name = request.node.callspec.params["case"]
     level = np.r_[case.point[:-1], 0.0]
-    record = case.record(level)[1]
+    record = case.record(level)
     assert record.converged
     wrench, friction = np.asarray(record.wrench_world[0]), getattr(case.sim.feet_medium, "friction", None)
     if name.endswith("slip"):
@@ -136,7 +155,7 @@ def test_first_derivatives(case):
     (some tens of roundings, because the step solves a system). An input that
     does nothing in a regime (friction in stick, the temperature of a foot that ploughs) must have derivative
     zero."""
-    jacobian = np.asarray(case.jacobian(case.point))
+    jacobian = case.derivative(forward, case.every, case.point)
     oracle = differences(case.value, case.point, case.steps)
     scale = np.abs(oracle).max(0)
     noise = 1e-14 * np.abs(case.point).max() / case.steps
@@ -147,9 +166,9 @@ def test_first_derivatives(case):
 
 
 def test_reverse_mode_agrees(case):
-    reverse = np.asarray(jax.jit(jax.jacrev(case))(case.point))
-    forward = np.asarray(case.jacobian(case.point))
-    assert (np.abs(reverse - forward) <= 1e-9 * np.abs(forward).max(0).clip(1e-3)).all()
+    backward = case.derivative(reverse, case.every, case.point)
+    jacobian = case.derivative(forward, case.every, case.point)
+    assert (np.abs(backward - jacobian) <= 1e-9 * np.abs(jacobian).max(0).clip(1e-3)).all()
 
 
 def test_second_derivatives(case):
@@ -157,18 +176,17 @@ def test_second_derivatives(case):
     if case.case.robot != "foot":
         pytest.skip("the foot shows it; a Hessian of 45 inputs takes a minute to compile")
     weights = np.random.default_rng(2).normal(size=case.nq + case.nv)
-    scalar = lambda x: weights @ case(x)  # noqa: E731
-    gradient = jax.jit(jax.jacfwd(scalar))
-    hessian = np.asarray(jax.jit(jax.jacfwd(jax.jacfwd(scalar)))(case.point))
+    gradient = lambda x: case.derivative(forward, weights, x)  # noqa: E731
+    hessian = case.derivative(forward_forward, weights, case.point)
     oracle = differences(gradient, case.point, case.steps)
     # Inputs have different units: compare in units of each input's step.
     units = np.outer(case.steps, case.steps)
     scale = np.abs(oracle * units).max(0)
     error = np.abs((hessian - oracle) * units).max(0)
-    noise = 4e-15 * np.abs(np.asarray(gradient(case.point)) * case.steps).max()
+    noise = 4e-15 * np.abs(gradient(case.point) * case.steps).max()
     print(f"\nsecond derivatives: {np.max(error / (scale + 1e4 * noise)):.1e}")
     assert (error <= 1e-4 * scale + noise).all(), error / scale
     assert scale.max() > 1e4 * noise  # there is curvature to see
     np.testing.assert_allclose(hessian * units, hessian.T * units, atol=1e-9 * np.abs(hessian * units).max())
-    mixed = np.asarray(jax.jit(jax.jacfwd(jax.jacrev(scalar)))(case.point))
+    mixed = case.derivative(forward_reverse, weights, case.point)
     np.testing.assert_allclose(mixed * units, hessian * units, atol=1e-8 * np.abs(hessian * units).max())

@@ -26,10 +26,6 @@ def points(ground):
     return jnp.asarray(points_near(ground, 0.04))
 
 
-def test_every_type_is_listed():
-    assert {surface(name).type_name for name in SURFACES} == set(SURFACE_TYPES)
-
-
 def test_gradient_has_length_one_and_is_the_normal(ground, points):
     gradient = eqx.filter_jit(lambda s, p: jax.vmap(jax.grad(s.signed_distance))(p))(ground, points)
     length = np.linalg.norm(gradient, axis=1, keepdims=True)
@@ -129,3 +125,7 @@ def test_float32_in_float32_out(ground, points):
         assert single.dtype == jnp.float32
         np.testing.assert_allclose(single, double, atol=3e-5)
     assert jax.eval_shape(ground.height, jax.ShapeDtypeStruct((2,), jnp.float32)).dtype == jnp.float32
+
+
+def test_every_type_is_listed():
+    assert {surface(name).type_name for name in SURFACES} == set(SURFACE_TYPES)

@@ -52,7 +52,8 @@ def _compare(robot: Robot, batch: int, steps: int, dt: float, repeats: int, eps:
     ours = jax.jit(lambda states: rollout_batch(simulator, states, motion.policy, steps))
     theirs, data = _mjx(robot, motion, states, steps, dt)
     rates = []
-    ours(states), theirs(data)
+    ours(states)
+    theirs(data)
     for _ in range(repeats):
         rates.append([batch * steps / _seconds(ours, states), batch * steps / _seconds(theirs, data)])
     softground, mjx = np.median(rates, axis=0)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from softground.arrays import Array
 from softground.contact.newton import (
     Bracket,
     Iterate,

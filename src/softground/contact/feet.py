@@ -5,8 +5,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from softground.arrays import Array
 from softground.media.base import COMPONENTS, FootInGround, Medium
 from softground.robots import Robot
 from softground.robots.rotations import matmul3

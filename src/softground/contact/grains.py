@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 from jax.scipy.linalg import cho_factor, cho_solve
-from jaxtyping import Array, Float
+from jaxtyping import Float
+
+from softground.arrays import Array
 
 
 def metric_with_grains(

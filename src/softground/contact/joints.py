@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Float
+
+from softground.arrays import Array
 
 #: Spring of a joint limit, in units of (joint inertia / dt^2): a violation decays to 1/(1 + this) in one step.
 LIMIT_STIFFNESS = 10.0

@@ -15,7 +15,9 @@ import numpy as np
 from jax.custom_batching import custom_vmap
 from jax.experimental import pallas as pl
 from jax.scipy.linalg import cho_solve
-from jaxtyping import Array, Float
+from jaxtyping import Float
+
+from softground.arrays import Array
 
 #: Systems per GPU block, one per thread.
 BLOCK = 32
@@ -54,7 +56,8 @@ def solve_spd_batch(
     rows, columns = -size % TILE, -batch % BLOCK
     # Rows of the identity fill the last tile and the last block: they are solved and thrown away.
     padded = jnp.pad(matrix.transpose(1, 2, 0), ((0, rows), (0, rows), (0, columns)))
-    padded = padded + _filler(size, rows, batch, columns, matrix.dtype)
+    if rows or columns:
+        padded = padded + _filler(size, rows, batch, columns, matrix.dtype)
     rights = jnp.pad(right.T, ((0, rows), (0, columns)))
     square = pl.BlockSpec((size + rows, size + rows, BLOCK), lambda i: (0, 0, i))
     column = pl.BlockSpec((size + rows, BLOCK), lambda i: (0, i))
@@ -74,7 +77,7 @@ def _filler(size: int, rows: int, batch: int, columns: int, dtype) -> Float[Arra
     """Ones on the diagonal wherever the padding is."""
     row = np.arange(size + rows)[:, None] >= size
     column = np.arange(batch + columns) >= batch
-    return (np.eye(size + rows)[:, :, None] * (row | column)).astype(dtype) if rows or columns else 0.0
+    return (np.eye(size + rows)[:, :, None] * (row | column)).astype(dtype)
 
 
 def _triton_options() -> dict:

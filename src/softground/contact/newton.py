@@ -17,8 +17,9 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Bool, Float, Int
 
+from softground.arrays import Array
 from softground.contact.linear import solve_spd_fast
 from softground.contact.problem import LocalModel, StepProblem, product
 

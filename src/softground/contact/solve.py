@@ -11,8 +11,9 @@ from __future__ import annotations
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from softground.arrays import Array
 from softground.contact.batch_newton import BatchNewton
 from softground.contact.linear import solve_spd
 from softground.contact.newton import Newton, Solution

@@ -18,8 +18,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Bool, Float
 
+from softground.arrays import Array
 from softground.robots.feet import Shape
 
 #: Which of the six components (vx, vy, vz, wx, wy, wz) of a twist in the surface frame a medium works with.

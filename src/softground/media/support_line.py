@@ -12,7 +12,9 @@ import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 from jax.experimental import pallas as pl
-from jaxtyping import Array, Float
+from jaxtyping import Float
+
+from softground.arrays import Array
 
 #: Lines per GPU block, one per thread, and vertices handled at once by a thread.
 BLOCK, TILE = 128, 7

@@ -34,14 +34,15 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from softground.arrays import Array
 from softground.errors import MediumError
 from softground.media.base import COMPONENTS, FootInGround, Law, Medium
 from softground.robots.feet import Box, Cylinder, Shape, Sphere
 
 
-def _as_float(value) -> np.ndarray:
+def _as_float(value) -> Array:
     return np.asarray(value, dtype=float) if not isinstance(value, jax.Array) else value
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from softground.arrays import Array
 from softground.contact.joints import LIMIT_STIFFNESS, JointLaw
 from softground.errors import OptionError
 from softground.robots import Robot

@@ -9,8 +9,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Bool, Float, Int
 
+from softground.arrays import Array
 from softground.contact.batch_newton import BatchNewton
 from softground.contact.feet import contact_jacobian, feet_in_ground, wrench_in_world
 from softground.contact.grains import metric_with_grains
