@@ -70,9 +70,7 @@ def test_wrench_is_that_of_lemma_1(seed):
     pressed = pressed_foot(random)
     twist = 0.05 * random.normal(size=6)
     printed = lemma(*pressed, twist)
-    np.testing.assert_allclose(
-        ours(SOLE, *pressed, twist), printed, rtol=1e-10, atol=1e-10 * np.abs(printed).max()
-    )
+    np.testing.assert_allclose(ours(SOLE, *pressed, twist), printed, rtol=1e-10, atol=1e-10 * np.abs(printed).max())
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -28,17 +28,17 @@ class JointLaw(eqx.Module):
     A servo is written `clip(offset - slope v, +-bound)`; dofs without one have slope and bound zero.
     """
 
-    below: Float[Array, "nv"]  # m or rad, q_min - q now
-    above: Float[Array, "nv"]  # m or rad, q - q_max now
-    spring: Float[Array, "nv"]  # N/m or N m/rad
-    servo_offset: Float[Array, "nv"]
-    servo_slope: Float[Array, "nv"]
-    servo_bound: Float[Array, "nv"]
-    friction_bound: Float[Array, "nv"]  # N m, dry friction
-    friction_slope: Float[Array, "nv"]  # N m s/rad, of the creep below it
+    below: Float[Array, " nv"]  # m or rad, q_min - q now
+    above: Float[Array, " nv"]  # m or rad, q - q_max now
+    spring: Float[Array, " nv"]  # N/m or N m/rad
+    servo_offset: Float[Array, " nv"]
+    servo_slope: Float[Array, " nv"]
+    servo_bound: Float[Array, " nv"]
+    friction_bound: Float[Array, " nv"]  # N m, dry friction
+    friction_slope: Float[Array, " nv"]  # N m s/rad, of the creep below it
     dt: Float[Array, ""]
 
-    def response(self, v: Float[Array, "nv"]) -> tuple[Float[Array, "nv"], Float[Array, "nv"]]:
+    def response(self, v: Float[Array, " nv"]) -> tuple[Float[Array, " nv"], Float[Array, " nv"]]:
         """Force and its (positive) rate of fall with v, both diagonal."""
         below = self.below - self.dt * v
         above = self.above + self.dt * v
@@ -48,7 +48,7 @@ class JointLaw(eqx.Module):
         friction, friction_rate = _saturated(0.0, self.friction_slope, self.friction_bound, v)
         return limit + servo + friction, limit_rate + servo_rate + friction_rate
 
-    def potential(self, v: Float[Array, "nv"]) -> Float[Array, ""]:
+    def potential(self, v: Float[Array, " nv"]) -> Float[Array, ""]:
         """Convex potential whose negative gradient is the force of `response`, W."""
         below = jnp.maximum(self.below - self.dt * v, 0.0)
         above = jnp.maximum(self.above + self.dt * v, 0.0)

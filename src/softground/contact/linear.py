@@ -27,13 +27,13 @@ TILE = 6
 LARGEST_IN_CACHE = 40
 
 
-def solve_spd(matrix: Float[Array, "n n"], right: Float[Array, "n"]) -> Float[Array, "n"]:
+def solve_spd(matrix: Float[Array, "n n"], right: Float[Array, " n"]) -> Float[Array, " n"]:
     """Solution of a symmetric positive definite system, of which only the lower triangle is read."""
     return cho_solve((jnp.linalg.cholesky(matrix, symmetrize_input=False), True), right)
 
 
 @custom_vmap
-def solve_spd_fast(matrix: Float[Array, "n n"], right: Float[Array, "n"]) -> Float[Array, "n"]:
+def solve_spd_fast(matrix: Float[Array, "n n"], right: Float[Array, " n"]) -> Float[Array, " n"]:
     """`solve_spd` for the inner loop: fast in GPU batches, not to be differentiated."""
     return solve_spd(matrix, right)
 

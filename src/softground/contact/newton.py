@@ -97,10 +97,10 @@ class Bracket(NamedTuple):
 class Solution(NamedTuple):
     """Minimiser of a step problem, with the forces that go with it."""
 
-    velocity: Float[Array, "nv"]
+    velocity: Float[Array, " nv"]
     twists: Float[Array, "f n"]
     wrenches: Float[Array, "f n"]
-    joint_force: Float[Array, "nv"]
+    joint_force: Float[Array, " nv"]
     iterations: Int[Array, ""]
     converged: Bool[Array, ""]
 
@@ -108,17 +108,17 @@ class Solution(NamedTuple):
 class Iterate(NamedTuple):
     """A velocity, the forces there, and the Newton direction from it."""
 
-    v: Float[Array, "nv"]
+    v: Float[Array, " nv"]
     twists: Float[Array, "f n"]
     model: LocalModel
-    direction: Float[Array, "nv"]
+    direction: Float[Array, " nv"]
     twist_direction: Float[Array, "f n"]
     inertial_slope: Float[Array, ""]  # of the quadratic part of the objective along the direction, J
     inertial_curvature: Float[Array, ""]
     decrement: Float[Array, ""]  # -gradient . direction, J
     iteration: Int[Array, ""]
 
-    def at(self, length) -> tuple[Float[Array, "nv"], Float[Array, "f n"]]:
+    def at(self, length) -> tuple[Float[Array, " nv"], Float[Array, "f n"]]:
         """Velocity and twists after a step of this length along the direction."""
         return self.v + length * self.direction, self.twists + length * self.twist_direction
 

@@ -21,7 +21,7 @@ from softground.contact.joints import JointLaw
 from softground.media.base import Law
 
 
-def product(matrix: Float[Array, "*b m n"], vector: Float[Array, "n"]) -> Float[Array, "*b m"]:
+def product(matrix: Float[Array, "*b m n"], vector: Float[Array, " n"]) -> Float[Array, "*b m"]:
     """Matrix times vector, as a sum of products: for sizes like ours XLA's matrix library costs more to call."""
     return (matrix * vector).sum(-1)
 
@@ -31,47 +31,47 @@ class LocalModel(NamedTuple):
 
     wrench: Float[Array, "f n"]  # on each foot, surface frame, at the reference point
     stiffness: Float[Array, "f n n"]  # -d wrench / d twist, positive semidefinite
-    joint_force: Float[Array, "nv"]
-    joint_stiffness: Float[Array, "nv"]  # -d joint force / d v, diagonal
+    joint_force: Float[Array, " nv"]
+    joint_stiffness: Float[Array, " nv"]  # -d joint force / d v, diagonal
 
 
 class StepProblem(eqx.Module):
     """Everything the step needs to know, at one configuration."""
 
     metric: Float[Array, "nv nv"]  # A, kg or kg m2
-    momentum: Float[Array, "nv"]  # b, kg m/s or kg m2/s
+    momentum: Float[Array, " nv"]  # b, kg m/s or kg m2/s
     jacobian: Float[Array, "f n nv"]  # foot twists in the surface frame = jacobian @ v
     laws: Law  # one per foot (leading axis)
     joints: JointLaw | None
     dt: Float[Array, ""]  # s
 
-    def twists(self, v: Float[Array, "nv"]) -> Float[Array, "f n"]:
+    def twists(self, v: Float[Array, " nv"]) -> Float[Array, "f n"]:
         return product(self.jacobian, v)
 
-    def local_model(self, v: Float[Array, "nv"], twists: Float[Array, "f n"]) -> LocalModel:
+    def local_model(self, v: Float[Array, " nv"], twists: Float[Array, "f n"]) -> LocalModel:
         """Forces and stiffnesses at v; the twists come separately so that a warm start may differ."""
         wrench, stiffness = jax.vmap(lambda law, u: law.response(u))(self.laws, twists)
         if self.joints is None:
             return LocalModel(wrench, stiffness, jnp.zeros_like(v), jnp.zeros_like(v))
         return LocalModel(wrench, stiffness, *self.joints.response(v))
 
-    def forces(self, v: Float[Array, "nv"]) -> tuple[Float[Array, "f n"], Float[Array, "nv"]]:
+    def forces(self, v: Float[Array, " nv"]) -> tuple[Float[Array, "f n"], Float[Array, " nv"]]:
         """Wrench on every foot and force on every joint at velocity v."""
         wrench = jax.vmap(lambda law, u: law.wrench(u))(self.laws, self.twists(v))
         joint = jnp.zeros_like(v) if self.joints is None else self.joints.response(v)[0]
         return wrench, joint
 
-    def objective(self, v: Float[Array, "nv"]) -> Float[Array, ""]:
+    def objective(self, v: Float[Array, " nv"]) -> Float[Array, ""]:
         """What the step minimises, J."""
         ground = jax.vmap(lambda law, u: law.potential(u))(self.laws, self.twists(v)).sum()
         joints = 0.0 if self.joints is None else self.joints.potential(v)
         return v @ self.metric @ v / 2 - self.momentum @ v + self.dt * (ground + joints)
 
-    def gradient(self, v, wrench, joint_force) -> Float[Array, "nv"]:
+    def gradient(self, v, wrench, joint_force) -> Float[Array, " nv"]:
         """Momentum balance of the step, kg m/s: zero at the solution."""
         return product(self.metric, v) - self.momentum - self.dt * self.generalised(wrench, joint_force)
 
-    def generalised(self, wrench: Float[Array, "f n"], joint_force: Float[Array, "nv"]) -> Float[Array, "nv"]:
+    def generalised(self, wrench: Float[Array, "f n"], joint_force: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """Generalised force of the feet's wrenches and the joints."""
         return (wrench[..., None] * self.jacobian).sum((0, 1)) + joint_force
 

@@ -53,19 +53,19 @@ class FootInGround(eqx.Module):
 class Law(eqx.Module):
     """The potential of one foot over one time step: all that does not depend on the twist is evaluated."""
 
-    def potential(self, twist: Float[Array, "n"]) -> Float[Array, ""]:
+    def potential(self, twist: Float[Array, " n"]) -> Float[Array, ""]:
         """Convex potential Phi(twist), W."""
         raise NotImplementedError
 
-    def wrench(self, twist: Float[Array, "n"]) -> Float[Array, "n"]:
+    def wrench(self, twist: Float[Array, " n"]) -> Float[Array, " n"]:
         """Wrench on the foot, -dPhi/du: N and N m, surface frame, at the reference point."""
         return -jax.grad(self.potential)(twist)
 
-    def response(self, twist: Float[Array, "n"]) -> tuple[Float[Array, "n"], Float[Array, "n n"]]:
+    def response(self, twist: Float[Array, " n"]) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
         """Wrench and the Hessian d2Phi/du2 (positive semidefinite) together, because they share work."""
         return self.wrench(twist), -jax.jacfwd(self.wrench)(twist)
 
-    def along(self, twist: Float[Array, "n"], direction: Float[Array, "n"]) -> LawAlongLine:
+    def along(self, twist: Float[Array, " n"], direction: Float[Array, " n"]) -> LawAlongLine:
         """The potential on the line twist + t direction, for line searches."""
         return LawAlongLine(self, twist, direction)
 
@@ -74,8 +74,8 @@ class LawAlongLine(eqx.Module):
     """A potential restricted to a line of twists. Override where the restriction is cheaper than the law."""
 
     law: Law
-    twist: Float[Array, "n"]
-    direction: Float[Array, "n"]
+    twist: Float[Array, " n"]
+    direction: Float[Array, " n"]
 
     def derivatives(self, t: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """First and second derivative of the potential with respect to t, W."""
@@ -112,7 +112,7 @@ class Medium(eqx.Module):
         raise NotImplementedError
 
     def remember(
-        self, foot: FootInGround, memory: Any, law: Law, twist: Float[Array, "n"], dt: Float[Array, ""]
+        self, foot: FootInGround, memory: Any, law: Law, twist: Float[Array, " n"], dt: Float[Array, ""]
     ) -> Any:
         """Memory after the step in which the foot moved with `twist`."""
         return memory

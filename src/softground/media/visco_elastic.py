@@ -78,21 +78,21 @@ class Memory(eqx.Module):
     """What the ground remembers of a foot's points."""
 
     anchor: Float[Array, "p 3"]  # m, world; for a ball, which rolls, the stretch of the spring instead
-    normal_force: Float[Array, "p"]  # N, in the last step
+    normal_force: Float[Array, " p"]  # N, in the last step
 
 
 class FrictionLaw(Law):
     """Points whose forces, linear in the twist, only push and are bounded by friction."""
 
     offset: Float[Array, "p 3"]  # N, force at zero twist before projection
-    slope: Float[Array, "p"]  # N s/m, its fall with the point's velocity
+    slope: Float[Array, " p"]  # N s/m, its fall with the point's velocity
     arm: Float[Array, "p 3 n"]  # velocity of each point per unit twist, surface frame
-    bound: Float[Array, "p"]  # N, greatest tangential force
+    bound: Float[Array, " p"]  # N, greatest tangential force
 
-    def _wanted(self, twist: Float[Array, "n"]) -> Float[Array, "p 3"]:
+    def _wanted(self, twist: Float[Array, " n"]) -> Float[Array, "p 3"]:
         return self.offset - self.slope[:, None] * (self.arm * twist).sum(-1)
 
-    def point_forces(self, twist: Float[Array, "n"]) -> Float[Array, "p 3"]:
+    def point_forces(self, twist: Float[Array, " n"]) -> Float[Array, "p 3"]:
         """Force on each point, N, surface frame."""
         return jax.vmap(bounded_force)(self._wanted(twist), self.bound)[0]
 

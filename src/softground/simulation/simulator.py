@@ -30,8 +30,8 @@ class State(eqx.Module):
     """Everything that the next step depends on."""
 
     time: Float[Array, ""]  # s
-    q: Float[Array, "nq"]  # generalised position, MuJoCo's qpos
-    v: Float[Array, "nv"]  # generalised velocity, MuJoCo's qvel
+    q: Float[Array, " nq"]  # generalised position, MuJoCo's qpos
+    v: Float[Array, " nv"]  # generalised velocity, MuJoCo's qvel
     memory: Any  # of the ground, per foot
     twists: Float[Array, "2 f n"]  # of the feet in the last step and the one before, surface frame
 
@@ -44,17 +44,17 @@ class Record(eqx.Module):
     """One step as it happened: the state it started from, and the forces that acted during it."""
 
     time: Float[Array, ""]
-    q: Float[Array, "nq"]
-    v: Float[Array, "nv"]
-    torque: Float[Array, "nu"]  # N m, of the motors after clipping
+    q: Float[Array, " nq"]
+    v: Float[Array, " nv"]
+    torque: Float[Array, " nu"]  # N m, of the motors after clipping
     wrench_world: Float[Array, "f 6"]  # N, N m, on each foot about its origin
-    depth: Float[Array, "f"]  # m, positive below the surface
-    tilt: Float[Array, "f"]  # rad
+    depth: Float[Array, " f"]  # m, positive below the surface
+    tilt: Float[Array, " f"]  # rad
     twist: Float[Array, "f n"]  # of each foot at the end of the step, surface frame
     iterations: Int[Array, ""]
     converged: Bool[Array, ""]
     finite: Bool[Array, ""]
-    outside_data: Bool[Array, "f"]
+    outside_data: Bool[Array, " f"]
 
 
 Policy = Callable[[State], Control]
@@ -151,7 +151,7 @@ class Simulator(eqx.Module):
 
     # -- stepping ----------------------------------------------------------------------------------------
 
-    def step(self, state: State, control: Control | Float[Array, "nu"] | None = None) -> tuple[State, Record]:
+    def step(self, state: State, control: Control | Float[Array, " nu"] | None = None) -> tuple[State, Record]:
         """Advance by one time step under a control (a `Control`, or an array of torques)."""
         control = control if isinstance(control, Control) else Control(0.0 if control is None else control)
         dtype = state.q.dtype
