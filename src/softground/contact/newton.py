@@ -27,8 +27,8 @@ from softground.contact.problem import LocalModel, StepProblem, product
 class Newton(eqx.Module):
     """Options of the solver."""
 
-    max_iterations: int = eqx.field(static=True, default=60)
-    max_line_search: int = eqx.field(static=True, default=30)
+    max_iterations: int = eqx.field(static=True, default=200)
+    max_line_search: int = eqx.field(static=True, default=50)
     tolerance: float = eqx.field(static=True, default=1e-12)  # J, on the Newton decrement
     sufficient: float = eqx.field(static=True, default=0.1)  # accept a slope below this share of the first
 

@@ -39,7 +39,7 @@ def _moments(score: Float[Array, " k"], rate: Float[Array, " k"], t: Float[Array
     weight = jnp.exp(scores - scores.max())
     weight = weight / weight.sum()
     mean = (weight * rate).sum()
-    return mean, (weight * rate**2).sum() - mean**2
+    return mean, (weight * (rate - mean) ** 2).sum()
 
 
 @custom_vmap

@@ -61,7 +61,7 @@ def joint_law(robot: Robot, q, control: Control, inertia: Float[Array, " nv"], d
     return JointLaw(
         below=jnp.where(limited, low - position, -1.0),
         above=jnp.where(limited, position - high, -1.0),
-        spring=limited * LIMIT_STIFFNESS * inertia / dt**2,
+        spring=jnp.where(limited, LIMIT_STIFFNESS * inertia / dt**2, 0.0),
         servo_offset=offset,
         servo_slope=slope,
         servo_bound=bound,
@@ -93,6 +93,6 @@ def _per_dof(robot: Robot, values: Float[Array, " nu"]) -> Float[Array, " nv"]:
     """Values of the motors at their dofs, zero elsewhere."""
     motors = np.array(robot.actuated)
     first, last = int(motors[0]), int(motors[-1])
-    if last - first + 1 == len(motors):  # the usual case, and cheaper than a scatter
+    if np.array_equal(motors, np.arange(first, last + 1)):  # the usual case, and cheaper than a scatter
         return jnp.pad(values, (first, robot.nv - 1 - last))
     return jnp.zeros(robot.nv, values.dtype).at[motors].set(values)
