@@ -199,7 +199,8 @@ class ViscoElastic(Medium):
         force = law.point_forces(twist)
         left = (dt * force / area + damping * stretch) / (dt * self.stiffness + damping)
         if self._sole.is_ball:
-            return Memory(left.at[:, 2].set(0.0) @ foot.surface.T, force[:, 2])
+            tangential = left * np.array([1, 1, 0], left.dtype)
+            return Memory(tangential @ foot.surface.T, force[:, 2])
         moved = arms + dt * (law.arm * twist).sum(-1) + left
         return Memory(foot.position + moved @ foot.surface.T, force[:, 2])
 
