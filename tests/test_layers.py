@@ -15,6 +15,7 @@ LAYERS = [
     {"media"},
     {"contact"},
     {"simulation"},
+    {"experiments"},
     {"control"},
     {"bridges"},
     {"bench", "papers", "demo"},

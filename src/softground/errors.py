@@ -21,6 +21,10 @@ class MediumError(SoftgroundError):
     """A medium was given parameters or data without physical meaning."""
 
 
+class ExperimentError(SoftgroundError):
+    """A measurement, a campaign or a wrench database is incomplete or contradicts itself."""
+
+
 class OptionError(SoftgroundError):
     """An option of a simulation or command is out of range."""
 

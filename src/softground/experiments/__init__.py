@@ -1,0 +1,1 @@
+"""Measuring the ground: rigs, campaigns, the wrench database, learning."""
