@@ -1,0 +1,153 @@
+"""A settled bed of grains: poured once for a seed, kept on disk, used by every run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from softground.errors import ExperimentError
+from softground.experiments.rigs.dem.engine import GrainBox
+from softground.experiments.rigs.dem.grains import Grains
+
+SETTLING_TIME = 1.0
+"""How long grains fall and come to rest, s."""
+QUIET = 1e-6
+"""Settled: kinetic energy per grain as a share of what lifts a grain by its radius."""
+LOOSE_SPACING = 1.1
+"""Distance of grains before they fall, in diameters of the largest."""
+SOLID_FRACTION = 0.6
+"""Expected, to know how many grains to pour."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """Inner size of the container: x, y, and the height to which it is filled, m."""
+
+    length: float = 0.6
+    width: float = 0.36
+    fill: float = 0.32
+
+
+@dataclass(frozen=True)
+class Bed:
+    """Grains at rest."""
+
+    box: Box
+    grains: Grains
+    positions: np.ndarray  # (n, 3) m; the floor is z = 0, the middle of the floor the origin
+    radii: np.ndarray  # (n,) m
+
+    @property
+    def surface(self) -> float:
+        """Height of the free surface, m: where it would be if the bulk went on unchanged up to it.
+
+        A bed of coarse grains has no sharp surface. This one divides it as Gibbs does: the grains fill the box
+        up to it at the solid fraction of the bulk.
+        """
+        return self.solid_volume / (self.box.length * self.box.width * self.solid_fraction)
+
+    @property
+    def solid_volume(self) -> float:
+        return float((4 / 3 * np.pi * self.radii**3).sum())
+
+    @property
+    def solid_fraction(self) -> float:
+        """Share of the volume that grains fill in the middle half of the bed's height."""
+        low, high = np.quantile(self.positions[:, 2], [0.25, 0.75])
+        volume = (high - low) * self.box.length * self.box.width
+        return float(_sphere_slices(self.positions[:, 2], self.radii, low, high).sum() / volume)
+
+    @property
+    def top(self) -> float:
+        """Height of the highest grain, m."""
+        return float((self.positions[:, 2] + self.radii).max())
+
+    def open(self) -> GrainBox:
+        """The bed in a simulator, at rest."""
+        size = np.array([self.box.length, self.box.width, self.top + 10 * self.grains.radius])
+        return GrainBox(size, self.grains, self.positions, self.radii)
+
+
+def _sphere_slices(height: np.ndarray, radius: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Volume of each sphere between two heights."""
+
+    def below(level):
+        h = np.clip(level - (height - radius), 0, 2 * radius)
+        return np.pi * h**2 * (3 * radius - h) / 3
+
+    return below(high) - below(low)
+
+
+def settled_bed(box: Box, grains: Grains, seed: int, cache: Path | None = None) -> Bed:
+    """The bed of this seed: from the cache if it was poured before, else poured now and kept."""
+    path = (cache or cache_folder()) / f"bed-{_fingerprint(box, grains, seed)}.npz"
+    if not path.exists():
+        _keep(path, pour(box, grains, seed))
+    with np.load(path, allow_pickle=False) as stored:
+        return Bed(box, grains, stored["positions"], stored["radii"])
+
+
+def pour(box: Box, grains: Grains, seed: int) -> Bed:
+    """Let grains fall from a loose, shaken lattice until they rest."""
+    random = np.random.default_rng(seed)
+    start = _loose_lattice(box, grains, random)
+    radii = grains.radius * random.uniform(1 - grains.spread, 1 + grains.spread, len(start))
+    height = start[:, 2].max() + 5 * grains.radius
+    lift = grains.density * 4 / 3 * np.pi * grains.radius**4 * 9.81
+    with GrainBox(np.array([box.length, box.width, height]), grains, start, radii) as container:
+        for _ in range(4):
+            container.run(SETTLING_TIME)
+            if container.kinetic_energy() < QUIET * lift * len(start):
+                return Bed(box, grains, *container.state())
+    raise ExperimentError(
+        f"grains still move after {4 * SETTLING_TIME:g} s: more friction or less restitution lets them rest"
+    )
+
+
+def _loose_lattice(box: Box, grains: Grains, random: np.random.Generator) -> np.ndarray:
+    """Places (n, 3) of grains that do not touch, enough to fill the box."""
+    largest = 2 * grains.radius * (1 + grains.spread)
+    spacing = LOOSE_SPACING * largest
+    across = np.floor(np.array([box.length, box.width]) / spacing).astype(int)
+    if across.min() < 5:
+        raise ExperimentError(
+            f"a box of {box.length:g} x {box.width:g} m holds only {across.min()} grains across: "
+            "make it larger or the grains smaller"
+        )
+    count = round(SOLID_FRACTION * box.length * box.width * box.fill / (4 / 3 * np.pi * grains.radius**3))
+    layers = -(-count // across.prod())
+    lattice = np.stack(np.meshgrid(*map(np.arange, (layers, *across)), indexing="ij"), axis=-1).reshape(-1, 3)[:count]
+    places = spacing * lattice[:, [1, 2, 0]].astype(float)
+    places[:, :2] -= spacing * (across - 1) / 2
+    places[:, 2] += largest
+    free = (LOOSE_SPACING - 1) * largest / 2
+    return places + random.uniform(-free, free, places.shape)
+
+
+def cache_folder() -> Path:
+    """Where beds are kept: SOFTGROUND_CACHE, or softground in the user's cache folder."""
+    if chosen := os.environ.get("SOFTGROUND_CACHE"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "softground")
+
+
+def _fingerprint(box: Box, grains: Grains, seed: int) -> str:
+    """A name for all that a bed depends on."""
+    described = json.dumps([asdict(box), asdict(grains), seed, SETTLING_TIME, LOOSE_SPACING], sort_keys=True)
+    return hashlib.sha256(described.encode()).hexdigest()[:16]
+
+
+def _keep(path: Path, bed: Bed) -> None:
+    """Write a bed whole: several runs may pour the same one at once, and the last to finish wins."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.stem}.{os.getpid()}.part.npz")
+    try:
+        np.savez(partial, positions=bed.positions, radii=bed.radii)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

