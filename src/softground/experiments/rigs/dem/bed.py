@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from softground.errors import ExperimentError
-from softground.experiments.rigs.dem.engine import GrainBox
+from softground.experiments.rigs.dem.engine import GRAVITY, GrainBox
 from softground.experiments.rigs.dem.grains import Grains
 
 SETTLING_TIME = 1.0
@@ -25,19 +25,19 @@ SOLID_FRACTION = 0.6
 
 
 @dataclass(frozen=True)
-class Box:
+class Container:
     """Inner size of the container: x, y, and the height to which it is filled, m."""
 
     length: float = 0.6
-    width: float = 0.36
-    fill: float = 0.32
+    width: float = 0.45
+    fill: float = 0.33
 
 
 @dataclass(frozen=True)
 class Bed:
     """Grains at rest."""
 
-    box: Box
+    container: Container
     grains: Grains
     positions: np.ndarray  # (n, 3) m; the floor is z = 0, the middle of the floor the origin
     radii: np.ndarray  # (n,) m
@@ -49,7 +49,7 @@ class Bed:
         A bed of coarse grains has no sharp surface. This one divides it as Gibbs does: the grains fill the box
         up to it at the solid fraction of the bulk.
         """
-        return self.solid_volume / (self.box.length * self.box.width * self.solid_fraction)
+        return self.solid_volume / (self.container.length * self.container.width * self.solid_fraction)
 
     @property
     def solid_volume(self) -> float:
@@ -59,7 +59,7 @@ class Bed:
     def solid_fraction(self) -> float:
         """Share of the volume that grains fill in the middle half of the bed's height."""
         low, high = np.quantile(self.positions[:, 2], [0.25, 0.75])
-        volume = (high - low) * self.box.length * self.box.width
+        volume = (high - low) * self.container.length * self.container.width
         return float(_sphere_slices(self.positions[:, 2], self.radii, low, high).sum() / volume)
 
     @property
@@ -69,7 +69,7 @@ class Bed:
 
     def open(self) -> GrainBox:
         """The bed in a simulator, at rest."""
-        size = np.array([self.box.length, self.box.width, self.top + 10 * self.grains.radius])
+        size = np.array([self.container.length, self.container.width, self.top + 10 * self.grains.radius])
         return GrainBox(size, self.grains, self.positions, self.radii)
 
 
@@ -83,43 +83,43 @@ def _sphere_slices(height: np.ndarray, radius: np.ndarray, low: float, high: flo
     return below(high) - below(low)
 
 
-def settled_bed(box: Box, grains: Grains, seed: int, cache: Path | None = None) -> Bed:
+def settled_bed(container: Container, grains: Grains, seed: int, cache: Path | None = None) -> Bed:
     """The bed of this seed: from the cache if it was poured before, else poured now and kept."""
-    path = (cache or cache_folder()) / f"bed-{_fingerprint(box, grains, seed)}.npz"
+    path = (cache or cache_folder()) / f"bed-{_fingerprint(container, grains, seed)}.npz"
     if not path.exists():
-        _keep(path, pour(box, grains, seed))
+        _keep(path, pour(container, grains, seed))
     with np.load(path, allow_pickle=False) as stored:
-        return Bed(box, grains, stored["positions"], stored["radii"])
+        return Bed(container, grains, stored["positions"], stored["radii"])
 
 
-def pour(box: Box, grains: Grains, seed: int) -> Bed:
+def pour(container: Container, grains: Grains, seed: int) -> Bed:
     """Let grains fall from a loose, shaken lattice until they rest."""
     random = np.random.default_rng(seed)
-    start = _loose_lattice(box, grains, random)
+    start = _loose_lattice(container, grains, random)
     radii = grains.radius * random.uniform(1 - grains.spread, 1 + grains.spread, len(start))
     height = start[:, 2].max() + 5 * grains.radius
-    lift = grains.density * 4 / 3 * np.pi * grains.radius**4 * 9.81
-    with GrainBox(np.array([box.length, box.width, height]), grains, start, radii) as container:
+    lift = grains.mass * GRAVITY * grains.radius
+    with GrainBox(np.array([container.length, container.width, height]), grains, start, radii) as box:
         for _ in range(4):
-            container.run(SETTLING_TIME)
-            if container.kinetic_energy() < QUIET * lift * len(start):
-                return Bed(box, grains, *container.state())
-    raise ExperimentError(
-        f"grains still move after {4 * SETTLING_TIME:g} s: more friction or less restitution lets them rest"
-    )
+            box.run(SETTLING_TIME)
+            if box.kinetic_energy() < QUIET * lift * len(start):
+                return Bed(container, grains, *box.state())
+    raise ExperimentError(f"grains still move after {4 * SETTLING_TIME:g} s: more friction or damping lets them rest")
 
 
-def _loose_lattice(box: Box, grains: Grains, random: np.random.Generator) -> np.ndarray:
-    """Places (n, 3) of grains that do not touch, enough to fill the box."""
+def _loose_lattice(container: Container, grains: Grains, random: np.random.Generator) -> np.ndarray:
+    """Places (n, 3) of grains that do not touch, enough to fill the container."""
     largest = 2 * grains.radius * (1 + grains.spread)
     spacing = LOOSE_SPACING * largest
-    across = np.floor(np.array([box.length, box.width]) / spacing).astype(int)
+    across = np.floor(np.array([container.length, container.width]) / spacing).astype(int)
     if across.min() < 5:
         raise ExperimentError(
-            f"a box of {box.length:g} x {box.width:g} m holds only {across.min()} grains across: "
+            f"a box of {container.length:g} x {container.width:g} m holds only {across.min()} grains across: "
             "make it larger or the grains smaller"
         )
-    count = round(SOLID_FRACTION * box.length * box.width * box.fill / (4 / 3 * np.pi * grains.radius**3))
+    count = round(
+        SOLID_FRACTION * container.length * container.width * container.fill / (4 / 3 * np.pi * grains.radius**3)
+    )
     layers = -(-count // across.prod())
     lattice = np.stack(np.meshgrid(*map(np.arange, (layers, *across)), indexing="ij"), axis=-1).reshape(-1, 3)[:count]
     places = spacing * lattice[:, [1, 2, 0]].astype(float)
@@ -136,9 +136,9 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "softground")
 
 
-def _fingerprint(box: Box, grains: Grains, seed: int) -> str:
+def _fingerprint(container: Container, grains: Grains, seed: int) -> str:
     """A name for all that a bed depends on."""
-    described = json.dumps([asdict(box), asdict(grains), seed, SETTLING_TIME, LOOSE_SPACING], sort_keys=True)
+    described = json.dumps([asdict(container), asdict(grains), seed, SETTLING_TIME, LOOSE_SPACING], sort_keys=True)
     return hashlib.sha256(described.encode()).hexdigest()[:16]
 
 

@@ -1,7 +1,7 @@
 """LAMMPS as a box of grains with a foot in it.
 
-The foot is a wall: a cylinder region that LAMMPS moves and turns as told, and whose contacts with the grains it
-reports one by one. It has no mass, so its path is exactly the motion asked for.
+The foot is a wall: a region that LAMMPS moves and turns as told, and whose contacts with the grains it reports
+one by one. It has no mass, so its path is exactly the motion asked for.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import ctypes
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from softground.errors import ExperimentError
 from softground.experiments.rigs.dem.grains import Grains
-from softground.robots.feet import Cylinder
+from softground.robots.feet import Box, Cylinder
 
 #: Neighbours are listed up to this many radii beyond contact: the fastest of 0.2 to 0.5 for slow motion.
 SKIN = 0.3
@@ -39,7 +40,7 @@ def load_lammps():
 
 @dataclass(frozen=True)
 class FootPath:
-    """A stretch of constant velocity of an upright or pitched cylinder: planar, as regions turn about one axis."""
+    """A stretch of constant velocity of an upright or pitched foot: planar, as regions turn about one axis."""
 
     start: np.ndarray  # (3,) m, the sole's centre
     pitch: float  # rad, about +y, at the start
@@ -56,7 +57,7 @@ class GrainBox:
 
     def __init__(self, size: np.ndarray, grains: Grains, positions: np.ndarray, radii: np.ndarray):
         self.grains = grains
-        self._lammps = load_lammps()(cmdargs=["-screen", "none", "-log", "none"])
+        self._lammps: Any = load_lammps()(cmdargs=["-screen", "none", "-log", "none"])
         self._fill(np.asarray(size, dtype=float), positions, radii)
 
     def __enter__(self) -> GrainBox:
@@ -83,15 +84,15 @@ class GrainBox:
             raise ExperimentError(f"only {self._lammps.get_natoms()} of {count} grains lie in the box of {size} m")
         self._lammps.commands_string(f"""
             set group all diameter {2 * self.grains.radius} density {self.grains.density}
-            pair_style granular
-            pair_coeff * * {law}
+            pair_style gran/{law}
+            pair_coeff * *
             neighbor {SKIN * self.grains.radius} bin
             neigh_modify delay 0 every 1 check yes
             fix motion all nve/sphere
             fix weight all gravity {GRAVITY} vector 0 0 -1
-            fix floor all wall/gran granular {law} zplane 0.0 NULL
-            fix sides_x all wall/gran granular {law} xplane {-x} {x}
-            fix sides_y all wall/gran granular {law} yplane {-y} {y}
+            fix floor all wall/gran {law} zplane 0.0 NULL
+            fix sides_x all wall/gran {law} xplane {-x} {x}
+            fix sides_y all wall/gran {law} yplane {-y} {y}
             compute energy all ke
             timestep {self.grains.time_step}
             thermo 1000000
@@ -99,18 +100,18 @@ class GrainBox:
         self._set_radii(radii)
 
     def _set_radii(self, radii: np.ndarray) -> None:
-        here = self._lammps.extract_setting("nlocal")
-        number = self._lammps.numpy.extract_atom("id")[:here] - 1
-        radius = self._lammps.numpy.extract_atom("radius")[:here]
-        radius[:] = radii[number]
-        self._lammps.numpy.extract_atom("rmass")[:here] = self.grains.density * 4 / 3 * np.pi * radius**3
+        radius = radii[self._of_grains("id") - 1]
+        self._of_grains("radius")[:] = radius
+        self._of_grains("rmass")[:] = self.grains.mass * (radius / self.grains.radius) ** 3
+
+    def _of_grains(self, quantity: str) -> np.ndarray:
+        """A quantity of every grain, in LAMMPS' own memory and order."""
+        return self._lammps.numpy.extract_atom(quantity)[: self._lammps.extract_setting("nlocal")]
 
     def state(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions (n, 3) and radii (n,), m, in the order in which the grains were given."""
-        here = self._lammps.extract_setting("nlocal")
-        order = np.argsort(self._lammps.numpy.extract_atom("id")[:here])
-        atoms = self._lammps.numpy
-        return atoms.extract_atom("x")[:here][order].copy(), atoms.extract_atom("radius")[:here][order].copy()
+        order = np.argsort(self._of_grains("id"))
+        return self._of_grains("x")[order], self._of_grains("radius")[order]
 
     def kinetic_energy(self) -> float:
         """Of all grains, J, without their spin."""
@@ -123,7 +124,7 @@ class GrainBox:
     def _steps(self, count: int, prepare: bool = True) -> None:
         self._lammps.command(f"run {count} pre {'yes' if prepare else 'no'} post no")
 
-    def drive(self, foot: Cylinder, path: FootPath, samples: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    def drive(self, foot: Cylinder | Box, path: FootPath, samples: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Move a foot along a path; it appears at its start and is taken away at the end.
 
         Returns times (samples + 1,), s, and wrenches (samples + 1, 6) on the foot, N and N m, at the sole's
@@ -141,7 +142,7 @@ class GrainBox:
         self._lammps.commands_string("unfix foot\nregion foot delete")
         return np.array(times), np.array(wrenches)
 
-    def _place(self, foot: Cylinder, path: FootPath) -> None:
+    def _place(self, foot: Cylinder | Box, path: FootPath) -> None:
         x, y, z = path.start
         # LAMMPS turns the region about its place at time zero first and moves it then.
         self._lammps.commands_string(f"""
@@ -150,9 +151,9 @@ class GrainBox:
             variable foot_y equal {path.velocity[1]:.12g}*step*dt
             variable foot_z equal {path.velocity[2]:.12g}*step*dt
             variable foot_pitch equal {path.pitch:.12g}+{path.pitch_rate:.12g}*step*dt
-            region foot cylinder z {x:.12g} {y:.12g} {foot.radius} {z:.12g} {z + foot.length:.12g} side out &
+            region foot {_upright_region(foot, path.start)} side out &
               move v_foot_x v_foot_y v_foot_z rotate v_foot_pitch {x:.12g} {y:.12g} {z:.12g} 0 1 0
-            fix foot all wall/gran/region granular {self.grains.contact_law()} region foot contacts
+            fix foot all wall/gran/region {self.grains.contact_law()} region foot contacts
         """)
 
     def _wrench(self, centre: np.ndarray) -> np.ndarray:
@@ -163,3 +164,12 @@ class GrainBox:
         force = -contacts[:, 1:4]
         torque = np.cross(contacts[:, 4:7] - centre, force)
         return np.concatenate([force.sum(0), torque.sum(0)])
+
+
+def _upright_region(foot: Cylinder | Box, sole: np.ndarray) -> str:
+    """The foot before it is turned, standing on its sole, in LAMMPS' words."""
+    x, y, z = sole
+    if isinstance(foot, Cylinder):
+        return f"cylinder z {x:.12g} {y:.12g} {foot.radius:.12g} {z:.12g} {z + foot.length:.12g}"
+    bounds = x - foot.length / 2, x + foot.length / 2, y - foot.width / 2, y + foot.width / 2, z, z + foot.height
+    return "block " + " ".join(f"{bound:.12g}" for bound in bounds)

@@ -15,7 +15,7 @@ class Grains:
 
     The paper's modulus, 3e8 Pa, costs five times more steps than 1e7, at which the resistance is the same
     (docs/beads.md); at 1e6 it is halved. Radii are spread a little, because equal spheres crystallise along
-    walls. The paper does not give the restitution.
+    walls. The paper does not tell how its contacts are damped; resistance to slow motion hardly depends on it.
     """
 
     radius: float = 0.01  # m
@@ -24,26 +24,45 @@ class Grains:
     modulus: float = 1e7  # Pa, Young's
     poisson: float = 0.3
     friction: float = 0.577  # between grains, and between grains and walls or foot
-    restitution: float = 0.3
+    damping: float = 0.3  # of critical, in a contact pressed together by 1 % of the radius
 
     def __post_init__(self):
         for label in ("radius", "density", "modulus"):
             if not (np.isfinite(value := getattr(self, label)) and value > 0):
                 raise ExperimentError(f"grain {label} must be positive, got {value}")
-        for label, low, high in (("poisson", 0, 0.5), ("friction", 0, 5), ("restitution", 0, 1), ("spread", 0, 0.5)):
+        for label, low, high in (("poisson", 0, 0.5), ("friction", 0, 5), ("damping", 0, 1), ("spread", 0, 0.5)):
             if not low <= (value := getattr(self, label)) <= high:
                 raise ExperimentError(f"grain {label} must lie between {low} and {high}, got {value}")
 
     @property
+    def shear_modulus(self) -> float:
+        """Pa."""
+        return self.modulus / (2 * (1 + self.poisson))
+
+    @property
+    def mass(self) -> float:
+        """Of a grain of mean radius, kg."""
+        return self.density * 4 / 3 * np.pi * self.radius**3
+
+    @property
     def time_step(self) -> float:
         """A fifth of the time, s, that a Rayleigh wave takes across half the smallest grain's circumference."""
-        shear = self.modulus / (2 * (1 + self.poisson))
         smallest = self.radius * (1 - self.spread)
-        return 0.2 * np.pi * smallest * np.sqrt(self.density / shear) / (0.1631 * self.poisson + 0.8766)
+        speed_factor = 0.1631 * self.poisson + 0.8766
+        return 0.2 * np.pi * smallest * np.sqrt(self.density / self.shear_modulus) / speed_factor
 
     def contact_law(self) -> str:
-        """The contact law in LAMMPS' words: Hertz, Mindlin with history, Tsuji's damping."""
-        return (
-            f"hertz/material {self.modulus:.9g} {self.restitution:.9g} {self.poisson:.9g} "
-            f"tangential mindlin NULL 1.0 {self.friction:.9g} damping tsuji"
-        )
+        """Hertz-Mindlin contacts with history in LAMMPS' words (its gran/hertz/history).
+
+        Two grains of reduced radius R and mass m, pressed together by d, push each other apart with
+
+            sqrt(R d) (K_n d + m gamma d'),     K_n = 4 G / (3 (1 - nu)),
+
+        and resist slip with sqrt(R d) K_t times its elastic part, K_t = 4 G / (2 - nu). The damping ratio is
+        m gamma sqrt(R d) / (2 sqrt(m k)) with the tangent stiffness k = 3/2 K_n sqrt(R d), which gives gamma.
+        """
+        normal = 4 * self.shear_modulus / (3 * (1 - self.poisson))
+        tangential = 4 * self.shear_modulus / (2 - self.poisson)
+        pressed = np.sqrt(self.radius / 2 * 0.01 * self.radius)
+        gamma = 2 * self.damping * np.sqrt(1.5 * normal / (self.mass / 2 * pressed))
+        return f"hertz/history {normal:.9g} {tangential:.9g} {gamma:.9g} NULL {self.friction:.9g} 1"
