@@ -170,3 +170,8 @@ def hold(sim: Simulator, q=None, kp: float = 3000.0, kd: float = 100.0) -> Contr
 
 def weight(robot: Robot) -> float:
     return float(robot.total_mass) * 9.81
+
+
+def pendulum(damping: float = 0.0) -> Simulator:
+    sim = Simulator(inline(PENDULUM), ground_medium("sand"), 2e-3)
+    return eqx.tree_at(lambda s: s.robot.damping, sim, np.array([0.0, damping]))
