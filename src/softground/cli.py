@@ -74,7 +74,7 @@ def _show_version(wanted: bool) -> None:
 
 
 @app.callback(
-    epilog="First steps: [bold]softground demo[/]   then   [bold]softground simulate robosimian --slope 10[/]"
+    epilog="First steps: [bold]softground demo[/]   then   [bold]softground simulate robosimian --slope 5[/]"
 )
 def main(
     version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Version.")] = False,
@@ -98,13 +98,13 @@ def demo(
 
 @app.command(
     epilog="Examples:\n\n"
-    "[bold]softground simulate robosimian --slope 10 --seconds 3 --out run.nc[/]\n\n"
+    "[bold]softground simulate robosimian --slope 5 --seconds 3 --out run.nc[/]\n\n"
     "[bold]softground simulate anymal --ground pebbles --video anymal.mp4[/]\n\n"
     "[bold]softground simulate my_robot.xml --feet left_sole,right_sole --lock 'arm_*' --strength 2[/]"
 )
 def simulate(
     robot: Annotated[str, typer.Argument(help="Name in the catalogue (softground robots), or an MJCF or URDF file.")],
-    ground: Annotated[str, typer.Option(help="Medium: see softground media.")] = "sand",
+    ground: Annotated[str, typer.Option(help="Medium: see softground media; or a learned one (.json).")] = "sand",
     slope: Annotated[float, typer.Option(help="Inclination in degrees, rising towards +x.")] = 0.0,
     seconds: Annotated[float, typer.Option(help="Duration, s.")] = 3.0,
     out: Annotated[Path, typer.Option(help="Run file to write (netCDF).")] = Path("run.nc"),
@@ -132,13 +132,12 @@ def simulate(
     import numpy as np
 
     from softground.control.posture import hold_posture
-    from softground.media import named_medium
     from softground.robots import Robot
     from softground.simulation import Ground, Simulator, run, save_run
     from softground.simulation.summary import summarise
     from softground.surfaces import Plane
 
-    medium = named_medium(ground, strength=strength, **grains)
+    medium = _medium(ground, strength=strength, **grains)
     model = Robot.load(robot, feet=_names(feet), lock=_names(lock) or (), planar=planar)
     simulator = Simulator(model, Ground(medium, Plane(slope=np.deg2rad(slope))), dt)
     v = None if seed is None else 0.1 * np.random.default_rng(seed).normal(size=model.nv)
@@ -194,6 +193,37 @@ def media(as_json: Json = False) -> None:
         print(json.dumps(described))
         return
     _print_rows("media", {name: {"": text} for name, text in described.items()})
+
+
+@app.command(epilog="Example: [bold]softground learn sand.csv --out sand.json[/]")
+def learn(
+    database: Annotated[Path, typer.Argument(help="Wrench database (CSV), or a plain table of zhu2019.")],
+    out: Annotated[Path, typer.Option(help="Learned medium to write (JSON), for simulate --ground.")] = Path(
+        "medium.json"
+    ),
+    method: Annotated[str, typer.Option(help="auto (the best), rbf, gp, svr or physics.")] = "auto",
+    as_json: Json = False,
+) -> None:
+    """Learn a medium from measured wrenches, comparing methods by cross-validation."""
+    configure_jax()
+    from rich.console import Console
+
+    from softground.experiments.converters import read_any
+    from softground.experiments.learning import report
+    from softground.media import save_medium
+
+    rows = read_any(database)
+    with Console(stderr=True).status("learning") as status:
+        learned = report.learn(rows, method, on_method=lambda label: status.update(f"trying {label}"))
+    summary = learned.summary()
+    save_medium(out, learned.medium, {"name": rows.medium, "provenance": rows.provenance, "learning": summary})
+    if as_json:
+        print(json.dumps(summary | {"out": str(out)}))
+        return
+    _print_rows(f"{rows.medium}: normalised errors (* kept)", report.error_rows(learned))
+    _print_pairs("noise, from mirrored directions of an upright foot", learned.noise or {"": "no upright foot"})
+    _print_rows("measure next, the most uncertain first", report.plan_rows(learned))
+    print(out)
 
 
 @app.command(epilog="Example: [bold]softground plot run.nc --out run.png --video run.mp4[/]")
@@ -258,6 +288,13 @@ def bench_robustness(
 
 
 # -- options and printing --------------------------------------------------------------------------------
+
+
+def _medium(ground: str, **options: float):
+    """A named medium, or a learned one where a JSON file is given."""
+    from softground.media import load_medium, named_medium
+
+    return (load_medium if ground.endswith(".json") else named_medium)(ground, **options)
 
 
 def _check_positive(**options: float) -> None:

@@ -27,7 +27,8 @@ def servo_gains(
     high for the time step.
     """
     q = np.asarray(robot.posture if q is None else q, dtype=float)
-    mass, jacobians = jax.jit(lambda q: (robot.mass_matrix(q), robot.foot_jacobians(q)))(q)
+    with jax.ensure_compile_time_eval():  # gains are numbers also where a caller is being compiled
+        mass, jacobians = jax.jit(lambda q: (robot.mass_matrix(q), robot.foot_jacobians(q)))(q)
     reach = np.square(np.asarray(jacobians)[:, :3, :]).sum(axis=(0, 1))  # sum over feet of r^2; slides: 1 each
     inertia = np.diag(np.asarray(mass)) + float(robot.total_mass) / len(robot.feet) * reach
     lifts = np.isclose(np.asarray(jacobians), np.array([0, 0, 1, 0, 0, 0])[:, None]).all(axis=(0, 1))

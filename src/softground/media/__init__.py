@@ -1,6 +1,8 @@
 """What the ground is: media as convex potentials of a foot's next twist."""
 
 from softground.media.base import FootInGround, Law, Medium
+from softground.media.learned import LearnedSpace
+from softground.media.learned_file import load_medium, save_medium
 from softground.media.named import NAMED, firm, foam, named_medium, pebbles, sand
 from softground.media.resistive import Resistive
 from softground.media.visco_elastic import Firm, ViscoElastic
@@ -12,13 +14,16 @@ __all__ = [
     "Firm",
     "FootInGround",
     "Law",
+    "LearnedSpace",
     "Medium",
     "Resistive",
     "ViscoElastic",
     "WrenchSpace",
     "firm",
     "foam",
+    "load_medium",
     "named_medium",
     "pebbles",
     "sand",
+    "save_medium",
 ]

@@ -1,16 +1,17 @@
 """Directions in which a foot is moved to find the extreme wrenches of the ground.
 
 Each set holds twists at the foot's origin in the surface frame, of unit length once linear velocities are
-divided by SPEED and angular ones by SPIN.
+divided by `speed` and angular ones by `spin`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations, product
 
 import numpy as np
 
-from softground.errors import MediumError
+from softground.errors import MediumError, unknown_name
 
 SPEED = 0.02
 """Greatest linear speed, m/s, of zhu2019's physical experiments."""
@@ -19,12 +20,14 @@ SPIN = 0.3
 PLANAR_COUNTS = (26, 58)
 
 
-def directions(count: int = 26) -> np.ndarray:
+def directions(count: int = 26, speed: float = SPEED, spin: float = SPIN) -> np.ndarray:
     """Planar twists (count, 3) = (vx, vz, pitch rate), m/s and rad/s, numbered as in zhu2019.
 
     The pole of pure rotation (positive pitch), rings of eight directions at equal steps from it, the other
     pole. A ring starts at pure -z and turns towards +x in steps of 45 degrees. 26 directions have rings at
     45, 90 and 135 degrees from the pole; 58 have them every 22.5 degrees.
+
+    speed (m/s) and spin (rad/s) are the greatest of the experiment: zhu2019's DEM has 0.2 and 0.6.
     """
     if count not in PLANAR_COUNTS:
         raise MediumError(f"number of planar directions must be one of {PLANAR_COUNTS}, got {count}")
@@ -36,17 +39,17 @@ def directions(count: int = 26) -> np.ndarray:
         axis=-1,
     )
     pole = np.array([[0.0, 0.0, 1.0]])
-    return np.concatenate([pole, ring.reshape(-1, 3), -pole]) * np.array([SPEED, SPEED, SPIN])
+    return np.concatenate([pole, ring.reshape(-1, 3), -pole]) * np.array([speed, speed, spin])
 
 
-def planar_twists(count: int = 26) -> np.ndarray:
+def planar_twists(count: int = 26, speed: float = SPEED, spin: float = SPIN) -> np.ndarray:
     """`directions` as twists in space (count, 6)."""
     twists = np.zeros((count, 6))
-    twists[:, [0, 2, 4]] = directions(count)
+    twists[:, [0, 2, 4]] = directions(count, speed, spin)
     return twists
 
 
-def point_twists() -> np.ndarray:
+def point_twists(speed: float = SPEED) -> np.ndarray:
     """Translations (34, 6): down, up, and eight headings at 22.5, 45, 67.5, 90 degrees from straight down.
 
     On a sphere the support function of the hull differs from that of 4000 directions by 1 to 2 % rms of its
@@ -60,11 +63,11 @@ def point_twists() -> np.ndarray:
     )
     pole = np.array([[0.0, 0.0, 1.0]])
     twists = np.zeros((34, 6))
-    twists[:, :3] = SPEED * np.concatenate([-pole, ring.reshape(-1, 3), pole])
+    twists[:, :3] = speed * np.concatenate([-pole, ring.reshape(-1, 3), pole])
     return twists
 
 
-def spatial_twists() -> np.ndarray:
+def spatial_twists(speed: float = SPEED, spin: float = SPIN) -> np.ndarray:
     """Twists in space (85, 6): every axis, and even mixtures of two or three of them.
 
     Of the mixtures of three those with straight down and without yaw. None of the twists goes up, because a
@@ -78,7 +81,26 @@ def spatial_twists() -> np.ndarray:
     vertical, size = twists[:, 2], np.abs(twists).sum(axis=1)
     keep = (vertical <= 0) & ((size < 3) | ((vertical < 0) & (twists[:, 5] == 0)))
     twists = twists[keep] / np.sqrt(size[keep])[:, None]
-    return twists * np.repeat([SPEED, SPIN], 3)
+    return twists * np.repeat([speed, spin], 3)
+
+
+SETS: dict[str, Callable[[float, float], np.ndarray]] = {
+    "26": lambda speed, spin: planar_twists(26, speed, spin),
+    "58": lambda speed, spin: planar_twists(58, speed, spin),
+    "point": lambda speed, spin: point_twists(speed),
+    "spatial": spatial_twists,
+}
+"""Sets by the name under which an experiment asks for them; (speed, spin) -> twists (k, 6)."""
+
+
+def named_twists(name: str, speed: float = SPEED, spin: float = SPIN) -> np.ndarray:
+    """The set of this name (see `SETS`) as twists (k, 6), m/s and rad/s."""
+    if name not in SETS:
+        raise MediumError(unknown_name("set of directions", name, SETS))
+    for label, value in {"speed": speed, "spin": spin}.items():
+        if not (np.isfinite(value) and value > 0):
+            raise MediumError(f"{label} of a set of directions must be positive and finite, got {value}")
+    return SETS[name](speed, spin)
 
 
 def _signed(axes: tuple[int, ...]) -> np.ndarray:
@@ -100,7 +122,7 @@ def mirror_signs(axis: int) -> np.ndarray:
 
 
 def mirror_images(twists: np.ndarray, axis: int) -> np.ndarray:
-    """Number, in the same set, of the mirror image of each twist."""
+    """Number, in the same set, of the mirror image of each twist: exact, so any speed and spin will do."""
     images = twists * mirror_signs(axis)
     distance = np.linalg.norm((images[:, None] - twists) / np.repeat([SPEED, SPIN], 3), axis=-1)
     return distance.argmin(axis=1)

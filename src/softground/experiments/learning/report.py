@@ -1,0 +1,138 @@
+"""Learning in one call: compare the methods, keep the best, and say how sure it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from softground.errors import OptionError, unknown_name
+from softground.experiments.database import WrenchDatabase
+from softground.experiments.learning.acquisition import Suggestion, plan
+from softground.experiments.learning.base import Method
+from softground.experiments.learning.compression import compressed
+from softground.experiments.learning.gaussian_process import GaussianProcess
+from softground.experiments.learning.grid import Grid, grid_of
+from softground.experiments.learning.physics import Physics
+from softground.experiments.learning.radial import Radial
+from softground.experiments.learning.support_vectors import SupportVectors
+from softground.experiments.learning.validation import cross_validated, folds, leave_one_out, noise_estimate
+from softground.media.learned import LearnedSpace
+
+#: Every method that is compared. The first RBF is zhu2019's; it is for comparison only, not being symmetric.
+PUBLISHED = Radial("thin_plate", mirrored=False)
+METHODS: tuple[Method, ...] = (
+    PUBLISHED,
+    Radial("thin_plate"),
+    Radial("cubic"),
+    Radial("multiquadric"),
+    Radial("inverse_multiquadric"),
+    Radial("gaussian"),
+    GaussianProcess(),
+    SupportVectors(),
+    Physics(),
+)
+#: What --method takes: the name of a method, or the best of all.
+CHOICES = ("auto", "rbf", "gp", "svr", "physics")
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Cross-validated normalised errors of a method."""
+
+    five_fold: float
+    leave_one_out: float  # a whole configuration at a time
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A learned medium and what is known of it."""
+
+    medium: LearnedSpace
+    method: str  # label of the method that was kept
+    errors: dict[str, Errors]  # by label
+    noise: dict[str, float] | None
+    next: list[Suggestion]
+    configurations: int
+
+    def summary(self) -> dict[str, Any]:
+        """JSON values: the contract of `softground learn --json`."""
+        return {
+            "method": self.method,
+            "configurations": self.configurations,
+            "directions": self.medium.coefficients.shape[1] - 1,
+            "features": self.medium.coefficients.shape[0],
+            "errors": {label: asdict(errors) for label, errors in self.errors.items()},
+            "noise": self.noise,
+            "measure_next": [asdict(suggestion) for suggestion in self.next],
+        }
+
+
+def learn(
+    database: WrenchDatabase,
+    method: str = "auto",
+    *,
+    strength: float = 1.0,
+    on_method: Callable[[str], None] = lambda label: None,
+) -> Learned:
+    """Compare the methods by cross-validation and fit the one asked for, or ("auto") the best, to all data.
+
+    "rbf" is the best of the RBFs. on_method is called with the label of each method before it is tried.
+    """
+    if method not in CHOICES:
+        raise OptionError(unknown_name("method", method, CHOICES))
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):  # many small problems: threads would only wait for each other
+        return _learn(grid_of(database), method, strength, on_method)
+
+
+def _learn(grid: Grid, method: str, strength: float, on_method: Callable[[str], None]) -> Learned:
+    errors = {}
+    for candidate in METHODS:
+        on_method(candidate.label)
+        errors[candidate.label] = _errors(candidate, grid)
+    allowed = [one for one in METHODS if one != PUBLISHED and method in ("auto", one.name)]
+    best = min(allowed, key=lambda one: errors[one.label].leave_one_out)
+    return Learned(
+        medium=compressed(best.fit(grid).medium(strength=strength)),
+        method=best.label,
+        errors=errors,
+        noise=noise_estimate(grid),
+        next=plan(grid),
+        configurations=int(grid.under.sum()),
+    )
+
+
+def _errors(method: Method, grid: Grid) -> Errors:
+    start = time.perf_counter()
+    five_fold = cross_validated(method, grid, folds(grid))
+    one_out = cross_validated(method, grid, leave_one_out(grid))
+    return Errors(five_fold, one_out, time.perf_counter() - start)
+
+
+def error_rows(learned: Learned) -> dict[str, dict[str, Any]]:
+    """Rows of the table of methods."""
+    return {
+        label + (" *" if label == learned.method else ""): {
+            "5-fold": f"{errors.five_fold:.3f}",
+            "one configuration left out": f"{errors.leave_one_out:.3f}",
+            "seconds": f"{errors.seconds:.1f}",
+        }
+        for label, errors in learned.errors.items()
+    }
+
+
+def plan_rows(learned: Learned) -> dict[str, dict[str, Any]]:
+    """Rows of the plan of measurements."""
+    return {
+        str(rank): {
+            "depth (m)": f"{one.depth:.3f}",
+            "tilt (rad)": f"{one.tilt:.2f}",
+            "heading (rad)": f"{one.heading:.2f}",
+            "uncertainty (N)": f"{one.uncertainty:.1f}",
+        }
+        for rank, one in enumerate(learned.next, 1)
+    }

@@ -1,0 +1,152 @@
+"""Learned media on disk: JSON, written whole, checked when loaded; numbers only, no code.
+
+save_medium("sand.json", medium, {"provenance": "..."})
+medium = load_medium("sand.json", strength=2.0)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from softground.errors import FileFormatError, MediumError
+from softground.media.learned import Joined, Kernels, LearnedSpace, Polynomials
+from softground.media.resistive.medium import BallDepth, Sinking
+from softground.robots.feet import Box, Cylinder, Shape, Sphere
+
+FORMAT, VERSION = "softground-medium", 1
+SHAPES: dict[str, type] = {"sphere": Sphere, "cylinder": Cylinder, "box": Box}
+#: Features that a file may hold, beside kernels: the fields that rebuild them.
+PLAIN_FEATURES = {
+    "sinking": (Sinking, ("powers", "harmonics", "spatial", "max_tilt", "ramp", "onset")),
+    "polynomials": (Polynomials, ("depths", "leans", "spatial", "max_depth", "max_tilt", "onset")),
+    "ball_depth": (BallDepth, ("radius", "powers", "ramp")),
+}
+KERNEL_FIELDS = ("kernel", "degree", "max_depth", "max_tilt", "onset", "offset")
+
+
+def save_medium(path: str | Path, medium: LearnedSpace, notes: Mapping[str, Any] | None = None) -> Path:
+    """Write a learned medium whole: under a temporary name beside `path`, then renamed.
+
+    notes: JSON values kept in the file beside it (name, provenance, errors), for people.
+    """
+    path = Path(path)
+    text = json.dumps(_document(medium, notes or {}), indent=1, allow_nan=False)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(text + "\n")
+        os.replace(temporary, path)
+    except OSError as error:
+        raise MediumError(f"cannot write {path}: {error.strerror or error}; choose another place") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def load_medium(path: str | Path, **options: float) -> LearnedSpace:
+    """Read a learned medium; FileFormatError says what is wrong with a file that cannot be.
+
+    options: `strength` and `eps` replace those of the file.
+    """
+    path = Path(path)
+    document = _read(path)
+    unknown = set(options) - {"strength", "eps"}
+    if unknown:
+        raise MediumError(f"a learned medium has no {', '.join(sorted(unknown))}: its options are strength, eps")
+    try:
+        space = document["space"]
+        return LearnedSpace(
+            np.asarray(space["coefficients"], dtype=float),
+            _features(document["features"]),
+            shape_of(document["foot"]),
+            kind=space["kind"],
+            **{name: float(space[name]) for name in ("max_depth", "max_tilt", "reference_height")},
+            **{name: float({**space, **options}[name]) for name in ("eps", "strength")},
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise FileFormatError(f"{path} is damaged ({what}): copy it again or learn the medium again") from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise FileFormatError(f"no learned medium at {path}: make one with `softground learn DB.csv --out {path.name}`")
+    try:
+        document = json.loads(path.read_text())
+    except (ValueError, OSError) as error:
+        raise FileFormatError(
+            f"{path} is truncated or not JSON ({error}): copy it again or learn the medium again"
+        ) from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise FileFormatError(f"{path} is JSON but not a learned medium: its `format` must be {FORMAT!r}")
+    if document.get("version") != VERSION:
+        raise FileFormatError(
+            f"{path} has version {document.get('version')}, this softground reads {VERSION}: "
+            "learn the medium again, or use the softground that wrote it"
+        )
+    return document
+
+
+def _document(medium: LearnedSpace, notes: Mapping[str, Any]) -> dict[str, Any]:
+    space = {
+        "kind": medium.components,
+        "reference_height": medium.height,
+        **{name: float(getattr(medium, name)) for name in ("eps", "strength", "max_depth", "max_tilt")},
+        "coefficients": np.asarray(medium.coefficients)[:, :-1].tolist(),  # the origin is added when loaded
+    }
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "notes": dict(notes),
+        "foot": shape_document(medium.foot),
+        "space": space,
+        "features": _feature_documents(medium.features),
+    }
+
+
+def shape_document(shape: Shape) -> dict[str, Any]:
+    """A foot as JSON values: its type and its sizes in m."""
+    return {"type": type(shape).__name__.lower(), **{f"{name}_m": size for name, size in asdict(shape).items()}}
+
+
+def shape_of(document: Mapping[str, Any]) -> Shape:
+    """The foot of `shape_document`."""
+    sizes = {name.removesuffix("_m"): float(size) for name, size in document.items() if name != "type"}
+    if document["type"] not in SHAPES:
+        raise ValueError(f"unknown foot {document['type']!r}: must be one of {', '.join(SHAPES)}")
+    return SHAPES[document["type"]](**sizes)
+
+
+def _feature_documents(features: Any) -> list[dict[str, Any]]:
+    parts = features.parts if isinstance(features, Joined) else (features,)
+    return [_feature_document(part) for part in parts]
+
+
+def _feature_document(part: Any) -> dict[str, Any]:
+    if isinstance(part, Kernels):
+        numbers = {"centres": np.asarray(part.centres).tolist(), "weights": np.asarray(part.weights).tolist()}
+        return {"type": "kernels", **numbers, **{name: getattr(part, name) for name in KERNEL_FIELDS}}
+    for name, (cls, fields) in PLAIN_FEATURES.items():
+        if type(part) is cls:
+            return {"type": name, **{field: getattr(part, field) for field in fields}}
+    raise MediumError(f"features of type {type(part).__name__} have no place in a file of a learned medium")
+
+
+def _features(documents: list[dict[str, Any]]) -> Joined:
+    return Joined(tuple(_feature(dict(document)) for document in documents))
+
+
+def _feature(document: dict[str, Any]) -> Any:
+    kind = document.pop("type")
+    if kind == "kernels":
+        return Kernels(document.pop("centres"), document.pop("weights"), **document)
+    if kind not in PLAIN_FEATURES:
+        raise ValueError(f"unknown features {kind!r}")
+    return PLAIN_FEATURES[kind][0](**document)

@@ -1,0 +1,97 @@
+"""A foot of any shape, from a closed triangle mesh (STL)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import trimesh
+
+from softground.errors import RobotError
+
+SMALLEST, LARGEST = 0.005, 3.0
+"""Longest side (m) that a foot may have: outside, its unit is surely not the metre."""
+SOLE_SHARE = 0.1
+"""How far the lowest point may lie from the origin, as a share of the height: a sole may be rounded."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeshFoot:
+    """A watertight mesh in the foot frame: metres, z up along the foot, origin at the centre of the sole."""
+
+    vertices: np.ndarray  # (v, 3) m
+    faces: np.ndarray  # (f, 3) vertex numbers, anticlockwise seen from outside
+    label: str = "mesh"
+
+    def __post_init__(self):
+        _check(trimesh.Trimesh(self.vertices, self.faces), self.label)
+
+    @classmethod
+    def load(cls, path: str | Path) -> MeshFoot:
+        """Read an STL file, or any other that trimesh reads."""
+        path = Path(path)
+        if not path.is_file():
+            raise RobotError(f"no foot mesh at {path}: give the path of an STL file")
+        try:
+            mesh = trimesh.load_mesh(path)
+        except Exception as error:  # trimesh's readers raise whatever their parser does
+            raise RobotError(f"foot mesh {path} cannot be read: {error}; export it again as STL") from error
+        return cls(np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces, dtype=np.int64), path.name)
+
+    @property
+    def triangles(self) -> np.ndarray:
+        """Corners (f, 3, 3), m."""
+        return self.vertices[self.faces]
+
+    @property
+    def height(self) -> float:
+        """Of the highest point above the sole's centre, m."""
+        return float(self.vertices[:, 2].max())
+
+    @property
+    def fingerprint(self) -> str:
+        """Short hash of the geometry: the same mesh under another file name is the same foot."""
+        return hashlib.sha256(np.ascontiguousarray(self.triangles).tobytes()).hexdigest()[:16]
+
+
+def _check(mesh: trimesh.Trimesh, label: str) -> None:
+    """RobotError unless the mesh bounds a solid of a foot's size that stands on the origin."""
+    name = f"foot mesh {label}"
+    if len(mesh.faces) == 0:
+        raise RobotError(f"{name} has no triangles: it must be a closed triangle mesh")
+    if not np.isfinite(mesh.vertices).all():
+        raise RobotError(f"{name} has NaN or infinite vertices: remove them before loading")
+    if not mesh.is_watertight:
+        raise RobotError(
+            f"{name} must be watertight, but some edges do not have two triangles: close its holes "
+            "(trimesh.repair.fill_holes) or export it again as a solid"
+        )
+    if not mesh.is_winding_consistent:
+        raise RobotError(f"{name} has triangles facing both ways: run trimesh.repair.fix_normals on it")
+    if mesh.volume <= 0:
+        raise RobotError(f"{name} is inside out, its normals point inwards: call invert() of trimesh on it")
+    _check_size(mesh.extents, name)
+    _check_origin(mesh.bounds[0], mesh.bounds[1], name)
+
+
+def _check_size(extents: np.ndarray, name: str) -> None:
+    size = " x ".join(f"{side:.3g}" for side in extents)
+    if extents.max() > LARGEST:
+        raise RobotError(
+            f"{name} measures {size} m: a mesh in millimetres must be scaled to metres (apply_scale(0.001) of trimesh)"
+        )
+    if extents.max() < SMALLEST:
+        raise RobotError(f"{name} measures only {size} m: a foot is longer than {SMALLEST:g} m, check its unit")
+
+
+def _check_origin(lower: np.ndarray, upper: np.ndarray, name: str) -> None:
+    height = upper[2] - lower[2]
+    beside = (lower[:2] > 0).any() or (upper[:2] < 0).any()
+    if beside or abs(lower[2]) > SOLE_SHARE * height:
+        shift = -np.array([*(lower[:2] + upper[:2]) / 2, lower[2]])
+        raise RobotError(
+            f"{name} spans z = {lower[2]:.3g} .. {upper[2]:.3g} m: its origin must be the centre of the sole, with "
+            f"z up along the foot; apply_translation([{', '.join(f'{s:.4g}' for s in shift)}]) of trimesh would do"
+        )
