@@ -105,6 +105,10 @@ def test_planar_leaves_a_planar_robot_alone():
     assert Robot.load("walker2d", planar=True).joint_names == compiled("walker2d").robot.joint_names
 
 
+def test_planar_may_be_asked_of_a_planar_robot_with_a_keyframe():
+    assert Robot.load("robosimian", planar=True).nv == Robot.load("robosimian").nv
+
+
 def test_planar_needs_joints_in_the_plane():
     with pytest.raises(RobotError, match=r"cannot be made planar.*lock"):  # its hips are spread by 0.1 rad
         Robot.load("anymal", planar=True)

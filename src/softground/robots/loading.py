@@ -85,6 +85,8 @@ def build(recipe: Recipe, meshes: bool = False) -> Built:
         edited = True
     qpos = join(model, posture)
     if edited or model.nkey == 0:
+        for key in list(spec.keys):  # of a model that was planar already: they may bear the same name
+            spec.delete(key)
         spec.add_key(name="stand", qpos=qpos)
         model = compile_spec(spec, source)
     return Built(spec, model, qpos, entry)
