@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 
 import jax
 import mujoco
@@ -14,6 +15,7 @@ import numpy as np
 from softground import media
 from softground.bench.marching import March, march
 from softground.bridges.rigid_peer import rigid_peer
+from softground.contact.feet import feet_in_ground
 from softground.robots import Robot
 from softground.simulation import Simulator
 
@@ -34,12 +36,15 @@ def _compare(robot: Robot, seconds: float, dt: float, repeats: int, eps: float) 
     steps = round(seconds / dt)
     ours = _softground(robot, march(robot), steps, dt, eps)
     theirs = _mujoco(robot, march(robot), steps, dt)
-    pairs = np.array([(_seconds(ours), _seconds(theirs)) for _ in range(repeats)])
-    softground_us, mujoco_us = np.median(pairs, axis=0) / steps * 1e6
+    spaces = _wrench_spaces(robot, steps, dt, eps)
+    times = np.array([(_seconds(ours), _seconds(theirs), _seconds(spaces)) for _ in range(repeats)])
+    softground_us, mujoco_us, spaces_us = np.median(times, axis=0) / steps * 1e6
     return {
         "softground_us": float(softground_us),
         "mujoco_us": float(mujoco_us),
-        "ratio": float(np.median(pairs[:, 0] / pairs[:, 1])),
+        "ratio": float(np.median(times[:, 0] / times[:, 1])),
+        "wrench_spaces_us": float(spaces_us),
+        "wrench_spaces_share": float(np.median(times[:, 2] / times[:, 0])),
         "iterations": ours.iterations,
         "contacts": theirs.contacts,
         "steps": steps,
@@ -58,6 +63,26 @@ def _softground(robot: Robot, motion: March, steps: int, dt: float, eps: float):
 
     job()
     job.iterations = float(record.iterations.mean())
+    return job
+
+
+def _wrench_spaces(robot: Robot, steps: int, dt: float, eps: float):
+    """The extreme wrenches of all feet, and nothing else, as often as a step asks for them."""
+    simulator = Simulator(robot, media.sand(eps=eps), dt)
+    feet = feet_in_ground(robot, simulator.initial_state(height=-0.03).q, simulator.ground.surface)
+
+    def again(depth, _):
+        vertices = jax.vmap(lambda medium, foot: medium.vertices(foot))(
+            simulator.feet_medium, replace(feet, depth=depth)
+        )
+        return depth + 1e-12 * vertices[:, 0, 0], None  # each evaluation waits for the one before
+
+    run = jax.jit(lambda depth: jax.lax.scan(again, depth, None, length=steps)[0])
+
+    def job():
+        jax.block_until_ready(run(feet.depth))
+
+    job()
     return job
 
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from softground.experiments.protocol import Motion, Recording
 from softground.robots.feet import Shape
+from softground.robots.foot_mesh import MeshFoot
 
 
 class Rig(ABC):
@@ -14,7 +15,7 @@ class Rig(ABC):
 
     #: name under which the rig is asked for
     name: ClassVar[str] = ""
-    foot: Shape
+    foot: Shape | MeshFoot
 
     @abstractmethod
     def record(self, motion: Motion, seed: int = 0) -> Recording:

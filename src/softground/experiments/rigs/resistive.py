@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from softground.errors import ExperimentError, unknown_name
-from softground.experiments.protocol import Motion, Recording
+from softground.experiments.protocol import Motion, Pose, Recording
 from softground.experiments.rigs.base import Rig
 from softground.experiments.rigs.foot_text import AnyFoot, foot_settings
 from softground.media import named_medium
@@ -28,6 +28,8 @@ from softground.robots.foot_mesh import MeshFoot
 MESH_CHANGE = 0.01
 """Greatest change of a mesh's wrenches on halving its elements, as a share of the greatest wrench."""
 MESH_REFINEMENTS = (1, 2, 4)
+MOST_LOADS = 200_000
+"""Elements times depths to be summed at once (144 bytes each)."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class ResistiveRig(Rig):
     foot: AnyFoot
     scale: float = 1.0  # N/cm3, stress per depth on a horizontal plate pushed down
     law: str = "plane"
-    samples: int = 201  # in a record
+    samples: int = 51  # in a record
 
     def __post_init__(self):
         if self.law not in LAWS:
@@ -65,14 +67,21 @@ class ResistiveRig(Rig):
         if self.law == "plane":
             _check_plane(motion)
         time = np.linspace(0.0, motion.duration, self.samples)
-        depth, twist = -motion.position(time)[:, 2], np.array([motion.twist])
-        if any(motion.twist[3:]):
-            turns = motion.rotation(time)
-            rows = [wrenches(self.surface, self.law, turns[i : i + 1], depth[i : i + 1], twist) for i in range(len(time))]
-            generic = np.concatenate(rows)[:, 0, 0]
-        else:  # one rotation for all depths: its stresses are found once
-            generic = wrenches(self.surface, self.law, motion.target.rotation[None], depth, twist)[0, :, 0]
+        generic = self._generic(motion, time)
         return Recording(time, self.scale * generic)
+
+    def _generic(self, motion: Motion, time: np.ndarray) -> np.ndarray:
+        """Wrenches (n, 6) at these times in the medium of scale 1."""
+        depth, twist = -motion.position(time)[:, 2], np.array([motion.twist])
+        if np.abs(motion.rotation(time) - motion.target.rotation).max() > 1e-12:
+            poses = zip(motion.rotation(time), depth, strict=True)
+            return np.stack([self._wrenches(turn, np.array([d]), twist)[0] for turn, d in poses])
+        # One rotation for all depths: its stresses are found once. In pieces, for they take memory.
+        pieces = np.array_split(depth, 1 + depth.size * self.surface.area.size // MOST_LOADS)
+        return np.concatenate([self._wrenches(motion.target.rotation, piece, twist) for piece in pieces])
+
+    def _wrenches(self, rotation: np.ndarray, depths: np.ndarray, twist: np.ndarray) -> np.ndarray:
+        return wrenches(self.surface, self.law, rotation[None], depths, twist)[0, :, 0]
 
     def settings(self) -> dict[str, Any]:
         return {
@@ -90,7 +99,7 @@ class ResistiveRig(Rig):
             return converged(self.foot, self.law)
         surface = surface_of(self.foot)
         if isinstance(self.foot, Sphere):
-            return surface._replace(centre=surface.centre + [0.0, 0.0, self.foot.radius])
+            return surface._replace(centre=surface.centre + np.array([0.0, 0.0, self.foot.radius]))
         return surface
 
     def __getstate__(self):
@@ -126,10 +135,13 @@ def converged(foot: MeshFoot, law: str) -> Surface:
 def wrench_change(surface: Surface, finer: Surface, height: float, law: str) -> float:
     """Greatest difference of the wrenches of two discretisations, over the greatest wrench of all directions.
 
-    At a third of the foot's height, upright and leaning both ways; torques are divided by that depth.
+    At a third of the foot's height, upright and leaning, in every third planar direction; torques are divided
+    by that depth.
     """
-    rotations = np.array([[[np.cos(t), 0, np.sin(t)], [0, 1, 0], [-np.sin(t), 0, np.cos(t)]] for t in (-0.6, 0.0, 0.6)])
+    rotations = np.array([Pose(0.0, tilt).rotation for tilt in (0.0, 0.6)])
     depth = height / 3
     per_force = np.repeat([1.0, 1 / depth], 3)
-    old, new = (wrenches(s, law, rotations, np.array([depth]), planar_twists()) * per_force for s in (surface, finer))
+    old, new = (
+        wrenches(s, law, rotations, np.array([depth]), planar_twists()[::3]) * per_force for s in (surface, finer)
+    )
     return float(np.linalg.norm(new - old, axis=-1).max() / np.linalg.norm(new, axis=-1).max())
