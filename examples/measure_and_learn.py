@@ -10,8 +10,6 @@ import tempfile
 
 import jax
 
-jax.config.update("jax_enable_x64", True)  # double precision
-
 from softground.experiments.campaign import Grid, collect, run_campaign
 from softground.experiments.learning import learn
 from softground.experiments.rigs import named_rig
@@ -20,6 +18,7 @@ from softground.simulation import Simulator
 
 
 def main() -> None:
+    jax.config.update("jax_enable_x64", True)  # double precision
     grid = Grid(depths=(0.02, 0.05, 0.08), tilts=(0.0, 0.4, 0.8))
     with tempfile.TemporaryDirectory() as folder:
         run_campaign(named_rig("rft", medium="sand"), grid, folder, medium="sand")

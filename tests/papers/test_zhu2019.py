@@ -1,0 +1,109 @@
+"""Studies of zhu2019 in their quick form: their claims hold, and fail where they should."""
+
+import numpy as np
+import pytest
+
+from softground.experiments.course import Course
+from softground.experiments.protocol import Recording
+from softground.papers.report import write_report
+from softground.papers.study import Options
+from softground.papers.zhu2019 import concavity, drop, learning, slide, trot
+from softground.papers.zhu2019.courses import COURSES
+from softground.papers.zhu2019.databases import resistive_database
+from softground.papers.zhu2019.dem_records import read_record, write_record
+from softground.papers.zhu2019.foot_straight import dissipation_error
+from softground.papers.zhu2019.tracking import errors
+
+QUICK = Options(quick=True)
+
+
+def failing(findings) -> list[str]:
+    return [check.name for check in findings.checks if not check.passed]
+
+
+def test_concavity_writes_a_report(tmp_path):
+    findings = concavity.perform(QUICK)
+    assert failing(findings) == []
+    folder = write_report(tmp_path, concavity.STUDY, findings, QUICK).parent
+    assert (folder / "concavity.png").stat().st_size > 10_000
+    assert "Table II" in (folder / "report.md").read_text()
+    assert (folder / "table_ii.csv").read_text().startswith("medium,")
+
+
+def test_physics_learns_best():
+    findings = learning.perform(QUICK)
+    assert findings.metrics["five_fold"]["physics"] < findings.metrics["five_fold"]["RBF"]
+
+
+def test_drop_upright_on_a_slope_and_tilted(tmp_path):
+    findings = drop.perform(QUICK)
+    assert failing(findings) == []
+    write_report(tmp_path, drop.STUDY, findings, QUICK)
+    assert (tmp_path / "drop.png").stat().st_size > 10_000
+    assert (tmp_path / "tilted.nc").is_file()
+
+
+def test_drop_checks_can_fail():
+    """A tilted object in the place of the upright one is noticed."""
+    run = drop.simulate(*drop.CASES["tilted"], 0.5)
+    names = [check.name for check in drop._checks({name: run for name in drop.CASES}) if not check.passed]
+    assert any("stays erect" in name for name in names)
+
+
+def test_slide_checks_compare_the_media():
+    """Sand and pebbles exchanged: the two claims that compare them fail, the others do not."""
+    one = {"greatest_speed_m_s": 1.0, "stop_x_m": 0.5, "final_speed_m_s": 0.0}
+    sand = one | {"final_sinkage_mm": 60.0, "final_potential_energy_j": 700.0}
+    pebbles = one | {"final_sinkage_mm": 40.0, "final_potential_energy_j": 720.0}
+    assert all(check.passed for check in slide._checks({"sand": sand, "pebbles": pebbles}))
+    wrong = [check.name for check in slide._checks({"sand": pebbles, "pebbles": sand}) if not check.passed]
+    assert len(wrong) == 2
+    assert all("pebbles" in name for name in wrong)
+
+
+def test_growth_of_depth_is_counted_by_stretches():
+    depth = np.array([0, 0, 1, 2, 3, 4, 4, 4, 1, 2, 3, 4, 5, 5.0])[:, None]
+    phase = np.array([0, 0, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 0], dtype=bool)
+    assert trot._growth(depth, phase) == [3.0, 4.0]
+
+
+def test_a_rate_independent_medium_obeys_maximum_dissipation_nearly():
+    """RFT is not built on the principle, but comes near it; shuffled wrenches do not."""
+    sand = resistive_database("sand")
+    near = dissipation_error(sand)
+    rows = np.random.default_rng(0).permutation(len(sand))
+    shuffled = type(sand)(**{**sand.__dict__, "wrench": sand.wrench[rows], "lines": None})
+    assert near < 0.4
+    assert dissipation_error(shuffled) > 2 * near
+
+
+def test_records_survive_a_file(tmp_path):
+    wrench = np.random.default_rng(1).normal(size=(5, 6)) * [1, 0, 1, 0, 1, 0]
+    path = write_record(tmp_path / "r.csv", Recording(np.arange(5.0), wrench), {"seed": 1})
+    back = read_record(path)
+    np.testing.assert_allclose(back.time, np.arange(5.0))
+    np.testing.assert_allclose(back.wrench, wrench, atol=1e-4)
+
+
+def test_errors_are_normalised():
+    measured = np.array([[3.0, 4.0, 0.1], [3.0, 4.0, 0.1]])
+    assert errors(measured, measured)["together"] == 0
+    off = errors(1.2 * measured, measured)
+    for name in ("fx", "fz", "ty", "together"):
+        assert off[name] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("name", COURSES)
+def test_courses_start_above_ground_and_stay_in_the_box(name):
+    course = COURSES[name]()
+    assert course.depth[0] < -0.02
+    assert 0.1 <= course.depth.max() <= 0.16
+    assert np.abs(course.x).max() <= 0.12
+    np.testing.assert_allclose(course.at(course.time), course.corners())
+
+
+def test_a_course_must_go_forward_in_time():
+    from softground.errors import ExperimentError
+
+    with pytest.raises(ExperimentError, match="increase"):
+        Course([0.0, 1.0, 1.0], [0, 0, 0], [0, 0, 0], [0, 0, 0])
