@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from softground.errors import OptionError, unknown_name
-from softground.experiments.database import WrenchDatabase
+from softground.experiments.database import MIRRORED, WrenchDatabase
 from softground.experiments.learning.acquisition import Suggestion, plan
 from softground.experiments.learning.base import Method
 from softground.experiments.learning.compression import compressed
@@ -86,7 +86,8 @@ def learn(
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):  # many small problems: threads would only wait for each other
-        return _learn(grid_of(database), method, strength, on_method)
+        learned = _learn(grid_of(database), method, strength, on_method)
+    return learned if _both_sides_measured(database) else replace(learned, noise=None)
 
 
 def _learn(grid: Grid, method: str, strength: float, on_method: Callable[[str], None]) -> Learned:
@@ -111,6 +112,11 @@ def _errors(method: Method, grid: Grid) -> Errors:
     five_fold = cross_validated(method, grid, folds(grid))
     one_out = cross_validated(method, grid, leave_one_out(grid))
     return Errors(five_fold, one_out, time.perf_counter() - start)
+
+
+def _both_sides_measured(database: WrenchDatabase) -> bool:
+    """Whether upright feet were moved in both of mirrored directions: images filled in say nothing of noise."""
+    return all(source != MIRRORED for source, tilt in zip(database.source, database.tilt, strict=True) if tilt == 0)
 
 
 def error_rows(learned: Learned) -> dict[str, dict[str, Any]]:
