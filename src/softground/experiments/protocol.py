@@ -100,7 +100,8 @@ def low_pass(time: np.ndarray, series: np.ndarray, cutoff: float) -> np.ndarray:
         raise ExperimentError("the low-pass filter needs evenly spaced samples: resample the record first")
     if cutoff >= rate / 2:
         return series
-    return sosfiltfilt(butter(4, cutoff, fs=rate, output="sos"), series, axis=0)
+    reach = min(len(time) - 1, round(2 * rate / cutoff))  # how far the ends of the record are felt
+    return sosfiltfilt(butter(4, cutoff, fs=rate, output="sos"), series, axis=0, padlen=reach)
 
 
 def wrench_at_target(
