@@ -50,7 +50,7 @@ def playback(dataset: xr.Dataset, *, fps: int, speed: float, title: str = "") ->
     time = dataset["time"].values
     moments = np.arange(time[0], time[-1] + 1e-9, speed / fps)
     rows = np.clip(np.searchsorted(time, moments), 0, len(time) - 1)
-    position, quaternion = _body_poses(model, dataset["configuration"].values[rows])
+    position, quaternion = body_poses(model, dataset["configuration"].values[rows])
     foot_body = np.array([model.body(robot.body_names[foot.body]).id for foot in robot.feet])
     sole = np.stack([_carried(position[:, b], quaternion[:, b], foot.position)
                      for b, foot in zip(foot_body, robot.feet, strict=True)], axis=1)  # fmt: skip
@@ -67,7 +67,7 @@ def playback(dataset: xr.Dataset, *, fps: int, speed: float, title: str = "") ->
         foot_body=foot_body,
         foot_radius=np.array([_radius(foot.shape) for foot in robot.feet]),
         weight=float(robot.total_mass) * 9.81,
-        size=_size(model, dataset["configuration"].values[0]),
+        size=robot_size(model, dataset["configuration"].values[0]),
         title=title or str(dataset.attrs["title"]),
     )
 
@@ -78,7 +78,7 @@ def heights(surface: Surface, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.asarray(jax.jit(jax.vmap(surface.height))(points)).reshape(np.shape(x))
 
 
-def _size(model: mujoco.MjModel, q: np.ndarray) -> float:
+def robot_size(model: mujoco.MjModel, q: np.ndarray) -> float:
     """Height, or three quarters of the length, of the box around the robot's geometry (m)."""
     data = mujoco.MjData(model)
     data.qpos[:] = q
@@ -97,7 +97,8 @@ def _radius(shape: Shape) -> float:
     return shape.width / 2 if isinstance(shape, Box) else shape.radius
 
 
-def _body_poses(model: mujoco.MjModel, configurations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def body_poses(model: mujoco.MjModel, configurations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Positions (frame, body, 3) in m and quaternions (frame, body, 4) of all bodies in configurations (frame, nq)."""
     data = mujoco.MjData(model)
     position = np.zeros((len(configurations), model.nbody, 3))
     quaternion = np.zeros((len(configurations), model.nbody, 4))

@@ -3,7 +3,7 @@
 from softground.media.base import FootInGround, Law, Medium
 from softground.media.learned import LearnedSpace
 from softground.media.learned_file import load_medium, save_medium
-from softground.media.named import NAMED, firm, foam, named_medium, pebbles, sand
+from softground.media.named import NAMED, beads, firm, foam, named_medium, pebbles, sand
 from softground.media.resistive import Resistive
 from softground.media.visco_elastic import Firm, ViscoElastic
 from softground.media.wrench_space import DepthTilt, WrenchSpace
@@ -19,6 +19,7 @@ __all__ = [
     "Resistive",
     "ViscoElastic",
     "WrenchSpace",
+    "beads",
     "firm",
     "foam",
     "load_medium",

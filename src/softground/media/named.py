@@ -9,18 +9,24 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from inspect import signature
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
 from softground.errors import MediumError, unknown_name
 from softground.media.base import Medium
+from softground.media.learned import LearnedSpace
+from softground.media.learned_file import load_medium
 from softground.media.resistive import Resistive, surface_of, wrenches
 from softground.media.visco_elastic import Firm, ViscoElastic
 from softground.media.wrench_space import DEFAULT_EPS
 from softground.robots.feet import Cylinder
 
 Springs = TypeVar("Springs", bound=ViscoElastic)
+
+DATA = Path(__file__).parent / "data"
+"""Learned media that are shipped."""
 
 REFERENCE_FOOT = Cylinder(radius=0.05, length=0.15)
 """The foot of zhu2019's experiments, with which the named media are calibrated."""
@@ -37,6 +43,14 @@ def sand(strength: float = 1.0, *, eps: float = DEFAULT_EPS, law: str = "auto") 
 def pebbles(strength: float = 1.0, *, eps: float = DEFAULT_EPS, law: str = "auto") -> Resistive:
     """Pebbles: an upright foot of 5 cm radius pushed down 4.5 cm meets 280 N."""
     return Resistive(scale_meeting(force=280.0, depth=0.045), strength=strength, eps=eps, law=law)
+
+
+def beads(strength: float = 1.0, *, eps: float = DEFAULT_EPS) -> LearnedSpace:
+    """Beads of 1 cm radius, learned from grains simulated one by one: for planar robots on feet of 5 cm radius.
+
+    The medium of zhu2019's simulated experiments, from our own campaign (docs/beads.md).
+    """
+    return load_medium(DATA / "beads.json", strength=strength, eps=eps)
 
 
 def foam(strength: float = 1.0) -> ViscoElastic:
@@ -65,7 +79,13 @@ def scale_meeting(force: float, depth: float) -> float:
     return force / float(generic[0, 0, 0, 2])
 
 
-NAMED: dict[str, Callable[..., Medium]] = {"sand": sand, "pebbles": pebbles, "foam": foam, "firm": firm}
+NAMED: dict[str, Callable[..., Medium]] = {
+    "sand": sand,
+    "pebbles": pebbles,
+    "beads": beads,
+    "foam": foam,
+    "firm": firm,
+}
 """Functions that make the named media; each takes `strength`, a factor on all forces but friction's share."""
 
 

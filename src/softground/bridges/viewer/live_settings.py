@@ -1,0 +1,66 @@
+"""What one can change in a live simulation, and the simulator that it makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from softground.errors import OptionError
+from softground.media import Medium, load_medium, named_medium
+from softground.robots import Robot
+from softground.simulation.ground import Ground
+from softground.simulation.simulator import Simulator
+from softground.surfaces import Plane
+
+GAITS = ("stand", "trot")
+
+
+@dataclass(frozen=True)
+class LiveSettings:
+    """Settings of a live simulation."""
+
+    medium: str = "sand"  # of the named media, or the file of a learned one (.json)
+    strength: float = 1.0  # factor on the forces of the ground
+    slope: float = 0.0  # degrees, rising towards +x
+    payload: float = 0.0  # kg, at the torso's centre of mass
+    gait: str = "stand"
+
+    def __post_init__(self):
+        if not (np.isfinite(self.strength) and self.strength > 0):
+            raise OptionError(f"strength must be positive, got {self.strength}")
+        if not -60 <= self.slope <= 60:
+            raise OptionError(f"slope must lie between -60 and 60 degrees, got {self.slope}")
+        if not (np.isfinite(self.payload) and self.payload >= 0):
+            raise OptionError(f"payload must be at least 0 kg, got {self.payload}")
+        if self.gait not in GAITS:
+            raise OptionError(f"gait must be one of {', '.join(GAITS)}, got {self.gait!r}")
+
+
+def live_simulator(robot: Robot, settings: LiveSettings, dt: float) -> Simulator:
+    """The simulator of these settings."""
+    surface = Plane(slope=np.deg2rad(settings.slope))
+    return Simulator(with_payload(robot, settings.payload), Ground(_medium(settings), surface), dt)
+
+
+def with_payload(robot: Robot, payload: float) -> Robot:
+    """The robot with a point mass (kg) at the centre of mass of its first body, the torso."""
+    mass = np.array(robot.parameters.mass, dtype=float)
+    mass[0] += payload
+    return eqx.tree_at(lambda r: r.parameters.mass, robot, mass)
+
+
+def _medium(settings: LiveSettings) -> Medium:
+    load = load_medium if settings.medium.endswith(".json") else named_medium
+    return load(settings.medium, strength=settings.strength)
+
+
+def push_direction(robot: Robot) -> np.ndarray | None:
+    """Generalised velocity (nv,) that moves the whole robot at 1 m/s along +x; None if it cannot move so."""
+    jacobians = np.asarray(jax.jit(lambda q: robot.foot_jacobians(q))(np.asarray(robot.posture, dtype=float)))
+    forward = np.zeros(6)
+    forward[0] = 1.0
+    dofs = [i for i in range(robot.nv) if np.allclose(jacobians[:, :, i], forward, atol=1e-5)]
+    return np.eye(robot.nv)[dofs[0]] if dofs else None

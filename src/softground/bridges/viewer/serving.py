@@ -1,0 +1,44 @@
+"""The web server of the viewer: on this machine only, unless told otherwise."""
+
+from __future__ import annotations
+
+import socket
+
+import viser
+
+from softground.errors import OptionError
+
+LOOPBACK, PORT = "127.0.0.1", 8080
+
+
+def start_server(host: str = LOOPBACK, port: int = PORT, title: str = "softground") -> viser.ViserServer:
+    """Serve on host and port; OptionError where that is not possible. Port 0 takes any free one."""
+    check_address(host, port)
+    server = viser.ViserServer(host=host, port=port, label=title, verbose=False)
+    # No button to share: it would publish the page through a server of others.
+    server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(176, 122, 52))
+    server.gui.main_panel.dock_right()
+    server.gui.main_panel.set_width(360)
+    return server
+
+
+def check_address(host: str, port: int) -> None:
+    """Bind once to see whether one may: the server itself would quietly take another port."""
+    if not 0 <= port <= 65535:
+        raise OptionError(f"--port must lie between 0 and 65535, got {port}")
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind((host, port))
+    except OSError as error:
+        raise OptionError(
+            f"cannot serve on {host}, port {port} ({error.strerror or error}): choose another with --port, "
+            "or --port 0 for any free one, and a --host of this machine"
+        ) from error
+
+
+def address(server: viser.ViserServer) -> str:
+    """Where a browser finds the page."""
+    host = server.get_host()
+    return f"http://{'localhost' if host in ('0.0.0.0', '::') else host}:{server.get_port()}"

@@ -1,0 +1,108 @@
+"""Memory of granular ground: resistance drops when a foot stops going down, and comes back over some way.
+
+Wrench spaces answer to the present only (zhu2019 names this the missing piece). Grains under a foot that goes down
+are packed and carry it; when the foot turns sideways or up they follow only in part, and where it comes back they
+are loose at first. What the ground remembers of a foot is one number, the *thrust* m in [-1, 1]: how much of its
+latest way went down, forgotten exponentially over a length l of way (rate-independent, as grains are),
+
+    dm/ds = (c - m) / l,      c = -v_z / |v|,      s the way of the foot,
+
+and the wrench space shrinks with it: vertical forces by f(m), all wrenches by g(m), both smooth steps from `vertical`
+and `least` at thrusts below `start` to 1 above `end`. The thrust of the step before is used, so that a step stays one
+convex problem. A wrench space that shrinks towards the origin, which it holds, never adds energy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float
+
+from softground.arrays import Array
+from softground.errors import MediumError
+from softground.media.base import COMPONENTS, FootInGround, Medium
+from softground.media.wrench_space import SupportFunction
+
+FRESH = 1.0
+"""Thrust of ground that no foot has been in."""
+UP = 2
+"""Component of a twist or wrench along the surface's normal."""
+
+
+class Remembering(Medium):
+    """A granular medium (`ground`: a wrench space, or one that makes them for feet) that remembers."""
+
+    name: ClassVar[str] = "remembering"
+
+    ground: Medium
+    length: Float[Array, ""]  # m, of way over which the ground forgets
+    start: Float[Array, ""]  # thrust below which the wrench space is smallest
+    end: Float[Array, ""]  # thrust above which it is whole
+    vertical: Float[Array, ""]  # share of the vertical force left at the least, on top of `least`
+    least: Float[Array, ""]  # share of all wrenches left at the least
+
+    def __init__(
+        self,
+        ground: Medium,
+        length: float = 0.02,
+        *,
+        start: float = -0.5,
+        end: float = 0.5,
+        vertical: float = 0.0,
+        least: float = 0.5,
+    ):
+        if not (np.isfinite(length) and length > 0):
+            raise MediumError(f"length of the ground's memory must be positive, got {length} m")
+        if not -1 <= start < end <= 1:
+            raise MediumError(f"thrusts must satisfy -1 <= start < end <= 1, got {start} and {end}")
+        for label, value in {"vertical": vertical, "least": least}.items():
+            if not 0 <= value <= 1:
+                raise MediumError(f"{label} is a share between 0 and 1, got {value}")
+        self.ground = ground
+        self.length, self.start, self.end = (np.asarray(value, dtype=float) for value in (length, start, end))
+        self.vertical, self.least = np.asarray(vertical, dtype=float), np.asarray(least, dtype=float)
+
+    @property
+    def kind(self) -> str:
+        return self.ground.kind
+
+    def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
+        return self.ground.reference(foot)
+
+    def for_foot(self, shape, planar: bool) -> Remembering:
+        bound = self.ground.for_foot(shape, planar)
+        if not hasattr(bound, "vertices"):
+            raise MediumError(f"memory is for granular ground (wrench spaces), not for {type(bound).__name__}")
+        return eqx.tree_at(lambda medium: medium.ground, self, bound)
+
+    def initial_memory(self, foot: FootInGround) -> Float[Array, ""]:
+        return jnp.full_like(foot.depth, FRESH)
+
+    def law(self, foot: FootInGround, memory: Float[Array, ""], dt) -> SupportFunction:
+        whole = self.ground.law(foot, (), dt)
+        assert isinstance(whole, SupportFunction)
+        return replace(whole, vertices=whole.vertices * self.shares(memory).astype(foot.depth.dtype))
+
+    def shares(self, thrust: Float[Array, ""]) -> Float[Array, " n"]:
+        """Factors on the components of every vertex, between 0 and 1."""
+        x = jnp.clip((thrust - self.start) / (self.end - self.start), 0.0, 1.0)
+        step = x**3 * (10 - 15 * x + 6 * x**2)
+        every = self.least + (1 - self.least) * step
+        upward = self.vertical + (1 - self.vertical) * step
+        return jnp.where(COMPONENTS[self.kind] == UP, upward * every, every)
+
+    def remember(self, foot: FootInGround, memory, law, twist, dt) -> Float[Array, ""]:
+        components = COMPONENTS[self.kind]
+        velocity = twist[np.flatnonzero(components < 3)]
+        speed = jnp.sqrt((velocity**2).sum() + 1e-18)
+        down = -twist[int(np.flatnonzero(components == UP)[0])] / speed
+        kept = jnp.exp(-speed * dt / self.length)
+        # A foot in the air forgets: where it lands the ground is taken to be fresh.
+        return jnp.where(foot.depth > 0, down + (memory - down) * kept, FRESH)
+
+    def outside_data(self, foot: FootInGround) -> Bool[Array, ""]:
+        return self.ground.outside_data(foot)

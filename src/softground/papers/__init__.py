@@ -1,0 +1,1 @@
+"""Papers as runnable studies: their tables and figures beside ours."""

@@ -1,0 +1,25 @@
+"""Every study, by paper and name. A new paper is a package with `STUDIES` and one line here."""
+
+from __future__ import annotations
+
+from softground.errors import OptionError, unknown_name
+from softground.papers import zhu2019
+from softground.papers.study import Study
+
+PAPERS: dict[str, tuple[Study, ...]] = {"zhu2019": zhu2019.STUDIES}
+
+
+def all_studies() -> list[Study]:
+    """In the order of the papers."""
+    return [study for studies in PAPERS.values() for study in studies]
+
+
+def find(name: str) -> list[Study]:
+    """The studies of a paper ("zhu2019"), or one of them ("zhu2019/drop")."""
+    if name in PAPERS:
+        return list(PAPERS[name])
+    found = [study for study in all_studies() if study.label == name]
+    if not found:
+        known = [*PAPERS, *(study.label for study in all_studies())]
+        raise OptionError(unknown_name("study", name, known))
+    return found

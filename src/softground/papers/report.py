@@ -1,0 +1,88 @@
+"""A study on disk: report.md to read, result.json for machines, CSV tables, figures, runs and films.
+
+Every file is written whole. result.json comes last: where it is, the rest is.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+from softground.bridges.animation import animate
+from softground.experiments.campaign.whole_file import write_whole
+from softground.papers.study import Findings, Options, Row, Study, Table, document
+from softground.simulation.figures import save_figure
+from softground.simulation.run_file import save_run
+
+
+def write_report(folder: Path, study: Study, findings: Findings, options: Options) -> Path:
+    """Write the findings of a study into a folder; the path of its report."""
+    for table in findings.tables:
+        write_whole(folder / f"{table.name}.csv", lambda path, rows=table.rows: write_csv(path, rows))
+    for name, figure in findings.figures.items():
+        save_figure(figure, folder / f"{name}.png")
+    for name, film in findings.films.items():
+        save_run(folder / f"{name}.nc", film.run)
+        if not options.quick:
+            animate(film.run, folder / f"{name}.mp4", fps=20, speed=film.speed, title=film.title, progress=False)
+    report = report_text(study, findings, options)
+    path = write_whole(folder / "report.md", lambda path: path.write_text(report, encoding="utf-8"))
+    result = json.dumps(document(study, findings), indent=2) + "\n"
+    write_whole(folder / "result.json", lambda path: path.write_text(result, encoding="utf-8"))
+    return path
+
+
+def write_csv(path: Path, rows: list[Row]) -> None:
+    """Rows with the columns of all of them; numbers in full."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=columns(rows), restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def report_text(study: Study, findings: Findings, options: Options) -> str:
+    """The report, Markdown."""
+    checks = [
+        {"claim": one.name, "value": one.value, "expected": one.expected, "": "holds" if one.passed else "**fails**"}
+        for one in findings.checks
+    ]
+    parts = [f"# {study.label}: {study.title}", f"The paper: {study.claim}"]
+    if options.quick:
+        parts.append("Quick: shorter and coarser than the study proper, and without films.")
+    parts += [f"![{name}]({name}.png)" for name in findings.figures]
+    parts += ["## Checks", markdown_table(checks)]
+    parts += [text for table in findings.tables for text in (f"## {table.title}", _shown(table))]
+    if findings.notes:
+        parts += ["## Differences and how it was done", "\n".join(f"- {note}" for note in findings.notes)]
+    if findings.films:
+        ending = "nc" if options.quick else "mp4"
+        parts += ["## Runs", "\n".join(f"- {name}.{ending}: {film.title}" for name, film in findings.films.items())]
+    return "\n\n".join(parts) + "\n"
+
+
+def _shown(table: Table) -> str:
+    most = 40
+    if len(table.rows) <= most:
+        return markdown_table(table.rows)
+    return f"{len(table.rows)} rows, in {table.name}.csv."
+
+
+def markdown_table(rows: list[Row]) -> str:
+    """Rows as a Markdown table."""
+    names = columns(rows)
+    lines = [names, ["---"] * len(names), *([cell(row.get(name, "")) for name in names] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def columns(rows: list[Row]) -> list[str]:
+    """Names of the columns of all rows, in order of appearance."""
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def cell(value: Any) -> str:
+    """A value as a reader wants it: four significant digits."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

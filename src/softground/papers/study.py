@@ -1,0 +1,106 @@
+"""What every study of a paper shares: claims that can fail, what was found, and how a study is found by name.
+
+A study repeats one table or figure of a paper. It returns findings: checks (claims of the paper or of ours, each with
+the number that decides it), tables of the paper's numbers beside ours, figures and runs. `softground.papers.report`
+writes them down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+from matplotlib.figure import Figure
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A claim that can fail."""
+
+    name: str
+    passed: bool
+    value: float | str  # what decided it
+    expected: str  # what the value had to be
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of named columns; each row becomes a line of the report and of a CSV file."""
+
+    name: str  # of the file
+    title: str
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class Film:
+    """A run worth watching."""
+
+    run: xr.Dataset
+    title: str
+    speed: float = 1.0  # of the film, times life
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a study found."""
+
+    checks: list[Check]
+    metrics: dict[str, Any]  # JSON values
+    tables: list[Table] = field(default_factory=list)
+    figures: dict[str, Figure] = field(default_factory=dict)
+    films: dict[str, Film] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)  # what differs from the paper, and why
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a study may be asked."""
+
+    quick: bool = False  # shorter and coarser, and no films
+    sand: Path | None = None  # the measured sand of zhu2019
+    rerun_dem: bool = False  # drive the foot through grains again instead of reading what is shipped
+
+
+@dataclass(frozen=True)
+class Study:
+    """One table or figure of a paper, as something to run."""
+
+    paper: str
+    name: str
+    title: str
+    claim: str  # what the paper says, in our words
+    perform: Callable[[Options], Findings]
+
+    @property
+    def label(self) -> str:
+        return f"{self.paper}/{self.name}"
+
+
+def document(study: Study, findings: Findings) -> dict[str, Any]:
+    """The contract of `softground reproduce --json`."""
+    checks = [
+        {"name": one.name, "passed": bool(one.passed), "value": one.value, "expected": one.expected}
+        for one in findings.checks
+    ]
+    return {"study": study.label, "checks": checks, "metrics": findings.metrics}
+
+
+def below(name: str, value: float, limit: float, unit: str = "") -> Check:
+    """Claim that a value is less than a limit."""
+    return Check(name, bool(value < limit), float(value), f"< {limit:g} {unit}".rstrip())
+
+
+def above(name: str, value: float, limit: float, unit: str = "") -> Check:
+    """Claim that a value is greater than a limit."""
+    return Check(name, bool(value > limit), float(value), f"> {limit:g} {unit}".rstrip())
+
+
+def between(name: str, value: float, low: float, high: float, unit: str = "") -> Check:
+    """Claim that a value lies between two limits."""
+    return Check(name, bool(low < value < high), float(value), f"{low:g} to {high:g} {unit}".rstrip())

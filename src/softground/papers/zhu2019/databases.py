@@ -1,0 +1,89 @@
+"""The wrench databases of the paper's three media, as far as there are any.
+
+Sand was measured and published; the file is not part of this package and is read where it is. Pebbles were measured
+and not published: resistive force theory stands in. Beads are simulated with our own DEM.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import files
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from softground.errors import OptionError
+from softground.experiments.converters import ZHU2019_REFERENCE, from_zhu2019
+from softground.experiments.database import WrenchDatabase
+from softground.experiments.database_file import read_database
+from softground.experiments.protocol import Pose, moved
+from softground.experiments.rigs.resistive import ResistiveRig
+from softground.media.base import COMPONENTS
+from softground.media.named import REFERENCE_FOOT
+from softground.media.resistive import wrenches
+from softground.media.resistive.directions import planar_twists
+
+MEASURED_SAND = Path("..", "shared", "data", "sand_wrenches_measured.csv")
+"""Where the published measurements are looked for unless --sand names them."""
+BEADS = files("softground") / "media" / "data" / "beads.csv"
+
+#: Table I: depths (m) and tilts (rad).
+GRIDS = {
+    "sand": ((0.01, 0.03, 0.05, 0.07), (0.0, 0.3, 0.6, 0.9)),
+    "pebbles": ((0.015, 0.03, 0.045), (0.0, 0.3, 0.6, 0.9)),
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A database and where it comes from, in words for a report."""
+
+    database: WrenchDatabase
+    origin: str
+
+
+def sand_source(given: Path | None) -> Source:
+    """The measured sand where it is, else resistive force theory on the same grid."""
+    if given is not None and not given.is_file():
+        raise OptionError(f"--sand {given}: no such file; leave it out to use resistive force theory")
+    path = given or MEASURED_SAND
+    if path.is_file():
+        return Source(from_zhu2019(path, medium="sand"), "measured by the authors")
+    return Source(resistive_database("sand"), "resistive force theory: the measured sand is absent, see --sand")
+
+
+def pebbles_source() -> Source:
+    return Source(resistive_database("pebbles"), "resistive force theory: the measurements are not public")
+
+
+def beads_source() -> Source | None:
+    """Our DEM of the paper's beads, None where it has not been computed."""
+    if not BEADS.is_file():
+        return None
+    return Source(read_database(Path(str(BEADS))), "our DEM")
+
+
+def resistive_database(medium: str) -> WrenchDatabase:
+    """The paper's grid and directions in a medium of resistive force theory: the wrench at each pose, unfiltered."""
+    depths, tilts = GRIDS[medium]
+    rig = ResistiveRig.in_medium(medium, REFERENCE_FOOT)
+    twists = planar_twists()
+    rotations = np.stack([Pose(0.0, tilt).rotation for tilt in tilts])
+    values = rig.scale * wrenches(rig.surface, rig.law, rotations, np.array(depths), twists)  # tilt, depth, twist, 6
+    values = moved(values, ZHU2019_REFERENCE * rotations[:, None, None, :, 2])
+    tilt, depth, direction = np.array(list(product(tilts, depths, range(len(twists))))).T
+    return WrenchDatabase(
+        medium=medium,
+        foot=REFERENCE_FOOT,
+        reference_height=ZHU2019_REFERENCE,
+        kind="planar",
+        provenance=f"resistive force theory, {medium}, grid of zhu2019",
+        depth=depth,
+        tilt=tilt,
+        heading=np.zeros_like(depth),
+        direction=direction.astype(int),
+        twist=np.tile(twists[:, COMPONENTS["planar"]], (len(tilts) * len(depths), 1)),
+        wrench=values.reshape(-1, 6)[:, COMPONENTS["planar"]],
+        source=("measured",) * len(depth),
+    )

@@ -1,0 +1,94 @@
+"""What the studies of a foot along a course share: which ground stands for the beads, and the figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from softground.errors import OptionError
+from softground.experiments.course import Course
+from softground.experiments.learning import Physics, compressed, grid_of
+from softground.experiments.protocol import Recording
+from softground.media.base import Medium
+from softground.media.resistive import Resistive
+from softground.papers.drawing import blank
+from softground.papers.study import Options, Row
+from softground.papers.zhu2019.courses import COURSES
+from softground.papers.zhu2019.databases import beads_source
+from softground.papers.zhu2019.dem_records import record_again, shipped
+from softground.papers.zhu2019.tracking import Track, recorded, resistive_scale
+from softground.simulation.figures import COLOURS, STYLE
+
+LABELS = ("force x (N)", "force z (N)", "torque y (N m)")
+
+
+@dataclass(frozen=True)
+class BeadGround:
+    """A medium that stands for the beads of the DEM, and how it was made."""
+
+    medium: Medium
+    origin: str
+
+
+def dem_record(course: str, options: Options) -> Recording:
+    """What DEM measured along a course."""
+    record = record_again(course) if options.rerun_dem else shipped(course)
+    if record is None:
+        raise OptionError(f"no DEM record of the {course} course is shipped: make one with --rerun-dem")
+    return record
+
+
+def bead_ground(options: Options) -> BeadGround:
+    """Learned from the bead database where there is one, else resistive force theory scaled on the straight course."""
+    source = beads_source()
+    if source is not None:
+        medium = compressed(Physics().fit(grid_of(source.database)).medium())
+        return BeadGround(medium, "learned from our DEM of beads (constant twists, no course of this study among them)")
+    scale = resistive_scale(dem_record("straight", options), COURSES["straight"]())
+    return BeadGround(
+        Resistive(scale), f"resistive force theory with one number fitted to the straight course, {scale:.3f} N/cm3"
+    )
+
+
+def series_rows(track: Track, measured: np.ndarray) -> list[Row]:
+    """Poses and wrenches over time, every 10 ms."""
+    every = max(1, round(0.01 / (track.time[1] - track.time[0])))
+    return [
+        {
+            "time (s)": float(track.time[i]),
+            "x (m)": float(track.pose[i, 0]),
+            "z (m)": float(track.pose[i, 1]),
+            **{f"{label}, DEM": float(value) for label, value in zip(LABELS, measured[i], strict=True)},
+            **{f"{label}, simulated": float(value) for label, value in zip(LABELS, track.wrench[i], strict=True)},
+        }
+        for i in range(0, len(track.time), every)
+    ]
+
+
+def figure(course: Course, record: Recording, tracks: dict[str, Track]) -> Figure:
+    """The course, and the three components over time: DEM and simulated."""
+    first = next(iter(tracks.values()))
+    raw, smooth = recorded(record, course, first.time)
+    with matplotlib.rc_context(STYLE):
+        result = blank(8.2, 4.6)
+        panels = result.subplots(2, 2).ravel()
+        way = panels[0]
+        way.axhspan(-0.3, 0.0, color="#e3cda3", alpha=0.6, lw=0)
+        way.plot(course.x, -course.depth, color="black", lw=1.4, label="wanted")
+        for (label, track), colour in zip(tracks.items(), COLOURS, strict=False):
+            way.plot(track.pose[:, 0], track.pose[:, 1], color=colour, lw=1.0, ls="--", label=label)
+        way.set(xlabel="x (m)", ylabel="height of the sole (m)", ylim=(-course.depth.max() - 0.03, 0.05))
+        for axes, number, label in zip(panels[1:], range(3), LABELS, strict=True):
+            axes.plot(first.time, raw[:, number], color="#bbbbbb", lw=0.6, label="DEM" if number == 0 else None)
+            axes.plot(
+                first.time, smooth[:, number], color="black", lw=1.4, label="DEM, filtered" if number == 0 else None
+            )
+            for (name, track), colour in zip(tracks.items(), COLOURS, strict=False):
+                axes.plot(track.time, track.wrench[:, number], color=colour, label=name if number == 0 else None)
+            axes.set(xlabel="time (s)", ylabel=label, xlim=(0, course.duration))
+        handles, labels = panels[1].get_legend_handles_labels()
+        result.legend(handles, labels, loc="outside upper center", ncols=5, fontsize=8)
+    return result

@@ -1,0 +1,119 @@
+"""A simulated foot that a PID drives along a course (IV.C.1), and how far its wrenches are from recorded ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from softground.control.pid import Pid
+from softground.experiments.course import Course
+from softground.experiments.protocol import Recording, low_pass, moved
+from softground.media.base import COMPONENTS, Medium
+from softground.media.resistive import surface_of, wrenches
+from softground.robots import Robot
+from softground.robots.feet import Cylinder
+from softground.simulation import Ground, Simulator
+from softground.surfaces import Plane
+
+FOOT = Cylinder(radius=0.05, length=0.25)
+"""As long as the DEM rig's, so that neither goes under."""
+KP, KI, KD = (8000.0, 20000.0, 300.0), (4000.0, 6000.0, 1000.0), (200.0, 400.0, 10.0)
+GRAIN_INERTIA = (14.714, 14.714, 0.122)
+"""M_g: kg, kg, kg m2."""
+REFERENCE = 0.1572
+"""m up the foot's axis: the point about which torques are given, as in the paper's measurements."""
+TORQUE_LENGTH = 0.1  # m: makes forces of torques where components are added
+CUTOFF = 5.0
+"""Hz, of the low-pass filter on recorded wrenches: grains are coarse and their forces noisy."""
+NAMES = ("fx", "fz", "ty")
+
+
+@dataclass(frozen=True)
+class Track:
+    """A foot along a course."""
+
+    time: np.ndarray  # (n,) s
+    pose: np.ndarray  # (n, 3) x m, z m, pitch rad
+    wrench: np.ndarray  # (n, 3) fx N, fz N, ty N m about the reference point, world
+    converged: bool
+
+
+def follow(medium: Medium, course: Course, dt: float = 0.001) -> Track:
+    """Drive the foot of the paper along a course through a medium."""
+    robot = Robot.load("foot", feet={"sole": FOOT})
+    simulator = Simulator(robot, Ground(medium, Plane()), dt, grain_inertia=GRAIN_INERTIA)
+    pid = Pid(KP, KI, KD)
+    times = dt * np.arange(round(course.duration / dt))
+    line = np.clip(np.searchsorted(course.time, times, side="right") - 1, 0, len(course.time) - 2)
+    wanted = np.concatenate([course.at(times), course.velocities()[line]], axis=1)
+    state = simulator.initial_state(course.corners()[0], course.velocities()[0])
+    # Before it moves the integral carries the foot's weight.
+    integral = jnp.asarray([0.0, float(robot.total_mass) * 9.81 / KI[1], 0.0])
+
+    def step(carry, goal):
+        state, integral = carry
+        effort, integral = pid(integral, goal[:3] - state.q, goal[3:] - state.v, dt)
+        after, record = simulator.step(state, effort)
+        return (after, integral), record
+
+    _, records = jax.jit(lambda s, i, w: jax.lax.scan(step, (s, i), w))(state, integral, jnp.asarray(wanted))
+    pose = np.asarray(records.q)
+    return Track(
+        times, pose, at_reference(np.asarray(records.wrench_world)[:, 0], pose[:, 2]), bool(records.converged.all())
+    )
+
+
+def at_reference(wrench: np.ndarray, pitch: np.ndarray) -> np.ndarray:
+    """Planar wrenches (n, 3) about the reference point, of wrenches (n, 6) about the sole's centre."""
+    axis = np.stack([np.sin(pitch), 0 * pitch, np.cos(pitch)], axis=1)
+    return moved(wrench, REFERENCE * axis)[:, COMPONENTS["planar"]]
+
+
+def recorded(record: Recording, course: Course, time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Recorded planar wrenches (n, 3) about the reference point at times (s): as they are, and filtered."""
+    even = np.linspace(record.time[0], record.time[-1], len(record.time))
+    raw = np.stack([np.interp(even, record.time, column) for column in record.wrench.T], axis=1)
+    raw = at_reference(raw, course.at(even)[:, 2])
+    smooth = low_pass(even, raw, CUTOFF)
+    raw, smooth = (np.stack([np.interp(time, even, c) for c in series.T], axis=1) for series in (raw, smooth))
+    return raw, smooth
+
+
+def errors(simulated: np.ndarray, measured: np.ndarray) -> dict[str, float]:
+    """Root mean square differences over those of the measured wrenches: by component, and together."""
+    weights = np.array([1.0, 1.0, 1 / TORQUE_LENGTH])
+    off, size = (simulated - measured) * weights, measured * weights
+    each = np.sqrt((off**2).mean(axis=0) / (size**2).mean(axis=0))
+    together = np.sqrt((off**2).sum() / (size**2).sum())
+    return dict(zip(NAMES, each.tolist(), strict=True)) | {"together": float(together)}
+
+
+def resistive_scale(record: Recording, course: Course) -> float:
+    """Scale (N/cm3) of the resistive medium whose wrenches along a course are nearest to the recorded ones."""
+    time = np.linspace(0.0, course.duration, 121)
+    _, measured = recorded(record, course, time)
+    generic = np.concatenate([_generic(course, time, line) for line in range(len(course.time) - 1)])
+    weights = np.array([1.0, 1.0, 1 / TORQUE_LENGTH])
+    own, other = generic * weights, measured * weights
+    return float((own * other).sum() / (own * own).sum())
+
+
+def _generic(course: Course, time: np.ndarray, line: int) -> np.ndarray:
+    """Planar wrenches (n, 3) of the generic medium at the times that fall on one straight line of the course."""
+    last = line == len(course.time) - 2
+    inside = (time >= course.time[line]) & ((time < course.time[line + 1]) | last)
+    pose, (vx, vz, spin) = course.at(time[inside]), course.velocities()[line]
+    if not len(pose):
+        return np.empty((0, 3))
+    turns = np.zeros((len(pose), 3, 3))
+    turns[:, 0, 0] = turns[:, 2, 2] = np.cos(pose[:, 2])
+    turns[:, 0, 2], turns[:, 2, 0], turns[:, 1, 1] = np.sin(pose[:, 2]), -np.sin(pose[:, 2]), 1.0
+    twist = np.array([[vx, 0.0, vz, 0.0, spin, 0.0]])
+    sole = np.stack([
+        wrenches(surface_of(FOOT), "plane", turn[None], np.array([max(-z, 0.0)]), twist)[0, 0, 0]
+        for turn, z in zip(turns, pose[:, 1], strict=True)
+    ])  # fmt: skip
+    return at_reference(sole, pose[:, 2])
