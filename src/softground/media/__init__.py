@@ -3,6 +3,7 @@
 from softground.media.base import FootInGround, Law, Medium
 from softground.media.learned import LearnedSpace
 from softground.media.learned_file import load_medium, save_medium
+from softground.media.memory import Remembering
 from softground.media.named import NAMED, beads, firm, foam, named_medium, pebbles, sand
 from softground.media.resistive import Resistive
 from softground.media.visco_elastic import Firm, ViscoElastic
@@ -16,6 +17,7 @@ __all__ = [
     "Law",
     "LearnedSpace",
     "Medium",
+    "Remembering",
     "Resistive",
     "ViscoElastic",
     "WrenchSpace",

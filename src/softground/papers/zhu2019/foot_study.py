@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import equinox as eqx
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
 from softground.errors import OptionError
 from softground.experiments.course import Course
-from softground.experiments.learning import Physics, compressed, grid_of
 from softground.experiments.protocol import Recording
-from softground.media.base import Medium
+from softground.media.learned import LearnedSpace
+from softground.media.memory import Remembering
+from softground.media.named import DATA, beads
 from softground.media.resistive import Resistive
 from softground.papers.drawing import blank
 from softground.papers.study import Options, Row
 from softground.papers.zhu2019.courses import COURSES
-from softground.papers.zhu2019.databases import beads_source
 from softground.papers.zhu2019.dem_records import record_again, shipped
 from softground.papers.zhu2019.tracking import Track, recorded, resistive_scale
 from softground.simulation.figures import COLOURS, STYLE
 
+STRENGTH_WITH_MEMORY = 1.09
+"""Identified together with the memory: see scripts/identify_memory.py."""
 LABELS = ("force x (N)", "force z (N)", "torque y (N m)")
 
 
@@ -29,8 +32,13 @@ LABELS = ("force x (N)", "force z (N)", "torque y (N m)")
 class BeadGround:
     """A medium that stands for the beads of the DEM, and how it was made."""
 
-    medium: Medium
+    medium: Resistive | LearnedSpace
     origin: str
+
+    def with_memory(self) -> Remembering:
+        """The same ground with memory, a little stronger: memory weakens it off the vertical."""
+        stronger = eqx.tree_at(lambda medium: medium.strength, self.medium, STRENGTH_WITH_MEMORY * self.medium.strength)
+        return Remembering(stronger)
 
 
 def dem_record(course: str, options: Options) -> Recording:
@@ -42,11 +50,9 @@ def dem_record(course: str, options: Options) -> Recording:
 
 
 def bead_ground(options: Options) -> BeadGround:
-    """Learned from the bead database where there is one, else resistive force theory scaled on the straight course."""
-    source = beads_source()
-    if source is not None:
-        medium = compressed(Physics().fit(grid_of(source.database)).medium())
-        return BeadGround(medium, "learned from our DEM of beads (constant twists, no course of this study among them)")
+    """The beads of `softground.media` where they have been learned, else resistive force theory with their strength."""
+    if (DATA / "beads.json").is_file():
+        return BeadGround(beads(), "`media.beads()`, learned from our DEM campaign; no course of this study is in it")
     scale = resistive_scale(dem_record("straight", options), COURSES["straight"]())
     return BeadGround(
         Resistive(scale), f"resistive force theory with one number fitted to the straight course, {scale:.3f} N/cm3"

@@ -10,12 +10,12 @@ import numpy as np
 
 from softground.control.pid import Pid
 from softground.experiments.course import Course
-from softground.experiments.protocol import Recording, low_pass, moved
-from softground.media.base import COMPONENTS, Medium
+from softground.experiments.protocol import Recording, low_pass
+from softground.media.base import Medium
 from softground.media.resistive import surface_of, wrenches
 from softground.robots import Robot
 from softground.robots.feet import Cylinder
-from softground.simulation import Ground, Simulator
+from softground.simulation import Ground, Simulator, State
 from softground.surfaces import Plane
 
 FOOT = Cylinder(radius=0.05, length=0.25)
@@ -41,35 +41,48 @@ class Track:
     converged: bool
 
 
+def foot_simulator(medium: Medium, dt: float = 0.001) -> Simulator:
+    """The paper's foot on level ground."""
+    robot = Robot.load("foot", feet={"sole": FOOT})
+    return Simulator(robot, Ground(medium, Plane()), dt, grain_inertia=GRAIN_INERTIA)
+
+
 def follow(medium: Medium, course: Course, dt: float = 0.001) -> Track:
     """Drive the foot of the paper along a course through a medium."""
-    robot = Robot.load("foot", feet={"sole": FOOT})
-    simulator = Simulator(robot, Ground(medium, Plane()), dt, grain_inertia=GRAIN_INERTIA)
-    pid = Pid(KP, KI, KD)
-    times = dt * np.arange(round(course.duration / dt))
+    simulator = foot_simulator(medium, dt)
+    start = simulator.initial_state(course.corners()[0], course.velocities()[0])
+    pose, wrench, converged = jax.jit(lambda state: records_along(simulator, course, state))(start)
+    time = dt * np.arange(len(pose))
+    return Track(time, np.asarray(pose), np.asarray(wrench), bool(converged.all()))
+
+
+def records_along(simulator: Simulator, course: Course, state: State):
+    """Poses (n, 3), planar wrenches (n, 3) about the reference point, and whether steps converged, every step."""
+    pid, dt = Pid(KP, KI, KD), simulator.dt
+    times = float(dt) * np.arange(round(course.duration / float(dt)))
     line = np.clip(np.searchsorted(course.time, times, side="right") - 1, 0, len(course.time) - 2)
     wanted = np.concatenate([course.at(times), course.velocities()[line]], axis=1)
-    state = simulator.initial_state(course.corners()[0], course.velocities()[0])
     # Before it moves the integral carries the foot's weight.
-    integral = jnp.asarray([0.0, float(robot.total_mass) * 9.81 / KI[1], 0.0])
+    integral = jnp.asarray([0.0, float(simulator.robot.total_mass) * 9.81 / KI[1], 0.0])
 
     def step(carry, goal):
         state, integral = carry
         effort, integral = pid(integral, goal[:3] - state.q, goal[3:] - state.v, dt)
         after, record = simulator.step(state, effort)
-        return (after, integral), record
+        return (after, integral), (record.q, record.wrench_world[0], record.converged)
 
-    _, records = jax.jit(lambda s, i, w: jax.lax.scan(step, (s, i), w))(state, integral, jnp.asarray(wanted))
-    pose = np.asarray(records.q)
-    return Track(
-        times, pose, at_reference(np.asarray(records.wrench_world)[:, 0], pose[:, 2]), bool(records.converged.all())
-    )
+    _, (pose, wrench, converged) = jax.lax.scan(step, (state, integral), jnp.asarray(wanted))
+    return pose, at_reference(wrench, pose[:, 2]), converged
 
 
-def at_reference(wrench: np.ndarray, pitch: np.ndarray) -> np.ndarray:
-    """Planar wrenches (n, 3) about the reference point, of wrenches (n, 6) about the sole's centre."""
-    axis = np.stack([np.sin(pitch), 0 * pitch, np.cos(pitch)], axis=1)
-    return moved(wrench, REFERENCE * axis)[:, COMPONENTS["planar"]]
+def at_reference(wrench, pitch):
+    """Planar wrenches (n, 3) about the reference point, of wrenches (n, 6) about the sole's centre.
+
+    The torque about a point r up the axis (sin, cos) of the pitch is less by (r x f)_y = r (cos fx - sin fz).
+    """
+    fx, fz, ty = wrench[:, 0], wrench[:, 2], wrench[:, 4]
+    xp = jnp if isinstance(wrench, jax.Array) else np
+    return xp.stack([fx, fz, ty - REFERENCE * (xp.cos(pitch) * fx - xp.sin(pitch) * fz)], axis=1)
 
 
 def recorded(record: Recording, course: Course, time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
