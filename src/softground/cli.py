@@ -310,7 +310,9 @@ def learn(
         print(json.dumps(summary | {"out": str(out)}))
         return
     _print_rows(f"{rows.medium}: normalised errors (* kept)", report.error_rows(learned))
-    _print_pairs("noise, from mirrored directions of an upright foot", learned.noise or {"": "not measured on both sides"})
+    _print_pairs(
+        "noise, from mirrored directions of an upright foot", learned.noise or {"": "not measured on both sides"}
+    )
     _print_rows("measure next, the most uncertain first", report.plan_rows(learned))
     print(out)
 

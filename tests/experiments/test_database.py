@@ -9,7 +9,7 @@ import pytest
 from softground.errors import ExperimentError, FileFormatError
 from softground.experiments.database_file import read_database, write_database
 from softground.experiments.learning.grid import grid_of
-from softground.experiments.symmetry import completed, mirrored_directions, with_zero_depth
+from softground.experiments.symmetry import completed, mirrored_directions, mirrored_poses, with_zero_depth
 from softground.media.resistive.directions import directions, mirror_images, planar_twists, spatial_twists
 
 from .synthetic_grounds import database, true_wrenches
@@ -210,3 +210,11 @@ def test_zero_rows_are_added_once(small):
     assert len(whole) == len(small) + 3 * 26
     assert not whole.wrench[whole.depth == 0].any()
     assert len(with_zero_depth(whole)) == len(whole)
+
+
+@pytest.mark.parametrize("heading", [np.pi / 2, -np.pi / 2, np.pi, -np.pi])
+def test_a_lean_across_or_along_the_mirror_is_its_own_image(heading):
+    """Headings are rounded, and pi/2 rounds down while pi minus it rounds up: they must still be one pose."""
+    pose = np.array([[0.05, 0.3, round(heading, 6)]])
+    axis = 0 if abs(heading) < 2 else 1
+    np.testing.assert_array_equal(mirrored_poses("spatial", pose, axis), pose)

@@ -11,19 +11,15 @@ import numpy as np
 from softground.errors import ExperimentError
 from softground.experiments.database import DECIMALS, MIRRORED, ZERO, WrenchDatabase
 from softground.media.base import COMPONENTS
+from softground.media.resistive.directions import mirror_signs
 
 #: Axes normal to the mirror planes, by kind.
 MIRRORS = {"planar": (0,), "spatial": (0, 1)}
 
 
 def mirror_signs_of(kind: str, axis: int) -> np.ndarray:
-    """Signs (n,) that the mirror plane normal to `axis` gives twists and wrenches of this kind.
-
-    Of the linear part the component along the axis changes sign, of the angular part the two others.
-    """
-    flip = np.ones(3)
-    flip[axis] = -1.0
-    return np.concatenate([flip, -flip])[COMPONENTS[kind]]
+    """Signs (n,) that the mirror plane normal to `axis` gives twists and wrenches of this kind."""
+    return mirror_signs(axis)[COMPONENTS[kind]]
 
 
 def mirrored_poses(kind: str, poses: np.ndarray, axis: int) -> np.ndarray:
@@ -32,7 +28,9 @@ def mirrored_poses(kind: str, poses: np.ndarray, axis: int) -> np.ndarray:
     if kind == "planar":
         return np.stack([depth, -tilt, heading], axis=1) + 0.0
     turned = np.pi - heading if axis == 0 else -heading
-    turned = np.where(tilt == 0, 0.0, np.arctan2(np.sin(turned), np.cos(turned)))
+    apart = np.abs(np.angle(np.exp(1j * (turned - heading))))
+    turned = np.where(apart < 3 * 10.0**-DECIMALS, heading, np.angle(np.exp(1j * turned)))  # its own image stays so
+    turned = np.where(tilt == 0, 0.0, turned)
     return np.stack([depth, tilt, turned], axis=1).round(DECIMALS) + 0.0
 
 
