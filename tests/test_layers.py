@@ -11,6 +11,7 @@ PACKAGE = Path(softground.__file__).parent
 #: From the ground up. Those on one line do not know each other.
 LAYERS = [
     {"errors", "arrays"},
+    {"whole_file"},
     {"robots", "surfaces"},
     {"media"},
     {"contact"},

@@ -29,6 +29,10 @@ class OptionError(SoftgroundError):
     """An option of a simulation or command is out of range."""
 
 
+class OutputError(SoftgroundError):
+    """A file could not be written."""
+
+
 class FileFormatError(SoftgroundError):
     """A file is truncated, of another version, or not one of ours."""
 

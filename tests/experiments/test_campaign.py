@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from softground.cli import app
-from softground.errors import ExperimentError, FileFormatError
+from softground.errors import ExperimentError, FileFormatError, OutputError
 from softground.experiments.campaign import Grid, campaign_status, collect, run_campaign
 from softground.experiments.campaign.store import Store
 from softground.experiments.database import MIRRORED, ZERO
@@ -55,7 +55,7 @@ GRID = Grid((0.02, 0.04), (0.0, 0.6))
 
 def stamps(folder):
     """Identity and time of every finished file."""
-    return {p.name: (p.stat().st_ino, p.stat().st_mtime_ns) for p in (folder / "runs").glob("*.nc")}
+    return {p.name: (p.stat().st_ino, p.stat().st_mtime_ns) for p in (folder / "runs").glob("depth*.nc")}
 
 
 # -- from runs to rows -------------------------------------------------------------------------------------
@@ -145,13 +145,13 @@ def test_killed_campaign_goes_on(tmp_path, workers, unbroken):
         process.wait()
     before = stamps(tmp_path)
     assert 3 <= len(before) < 26
-    (tmp_path / "runs" / ".depth0.040_tilt0.30_dir99_seed1.nc.1.tmp").write_text("half a file")
+    (tmp_path / "runs" / ".depth0.040_tilt0.30_dir99_seed1.1.part.nc").write_text("half a file")
 
     assert CliRunner().invoke(app, ["acquire", "-q", *options]).exit_code == 0
     after = stamps(tmp_path)
     assert len(after) == 26
     assert {name: after[name] for name in before} == before
-    assert not list(tmp_path.rglob("*.tmp"))
+    assert not list(tmp_path.rglob("*.part*"))
     database = read_database(tmp_path / "database.csv")
     assert database.source == unbroken.source
     # Workers sum in one thread, this process in several: the last digit may differ.
@@ -176,12 +176,12 @@ def test_full_disk(tmp_path, monkeypatch):
         return rename(source, target)
 
     monkeypatch.setattr(os, "replace", until_full)
-    with pytest.raises(ExperimentError, match=r"No space left on device.*make room.*same command"):
+    with pytest.raises(OutputError, match=r"No space left on device.*make room.*same command"):
         run_campaign(QuickRig(), GRID, tmp_path)
     monkeypatch.undo()
     before = stamps(tmp_path)
     assert len(before) == 8  # and the manifest
-    assert not list(tmp_path.rglob("*.tmp"))
+    assert not list(tmp_path.rglob("*.part*"))
     assert run_campaign(QuickRig(), GRID, tmp_path).finished == 80
     assert {name: stamps(tmp_path)[name] for name in before} == before
 
@@ -192,7 +192,7 @@ def test_disk_full_while_a_file_is_filled(tmp_path, monkeypatch):
 
     run_campaign(QuickRig(), Grid((0.02,)), tmp_path / "before")
     monkeypatch.setattr(h5netcdf.File, "create_variable", no_room)
-    with pytest.raises(ExperimentError, match="No space left"):
+    with pytest.raises(OutputError, match="No space left"):
         run_campaign(QuickRig(), GRID, tmp_path / "full")
     assert not list((tmp_path / "full" / "runs").iterdir())
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softground.errors import ExperimentError, FileFormatError
+from softground.errors import ExperimentError, FileFormatError, OutputError
 from softground.experiments.database_file import read_database, write_database
 from softground.experiments.learning.grid import grid_of
 from softground.experiments.symmetry import completed, mirrored_directions, mirrored_poses, with_zero_depth
@@ -98,7 +98,7 @@ def test_a_bad_value_is_refused_with_its_line(written, column, value, says):
     def change(lines):
         lines[9] = with_value(lines[9], column, value)
 
-    with pytest.raises((ExperimentError, FileFormatError), match=says):
+    with pytest.raises((ExperimentError, FileFormatError, OutputError), match=says):
         read_database(edited(written, change))
 
 
@@ -173,7 +173,7 @@ def test_a_full_disk_leaves_the_old_file(small, written, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "write_text", no_room)
-    with pytest.raises(ExperimentError, match=r"No space left on device.*untouched"):
+    with pytest.raises(OutputError, match=r"No space left on device.*is kept"):
         write_database(written, small.select(small.depth > 0.02))
     monkeypatch.undo()
     assert written.read_text() == before

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from softground.errors import FileFormatError, MediumError
+from softground.errors import FileFormatError, MediumError, OutputError
 from softground.media import LearnedSpace, load_medium, save_medium
 from softground.media.base import FootInGround
 from softground.media.learned import KERNELS, Joined, Kernels, Polynomials
@@ -181,7 +181,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "write_text", no_room)
-    with pytest.raises(MediumError, match="No space left on device"):
+    with pytest.raises(OutputError, match="No space left on device"):
         save_medium(file, medium(strength=2.0))
     monkeypatch.undo()
     assert file.read_text() == before

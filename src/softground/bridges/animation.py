@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from softground.bridges.mujoco_film import mujoco_frames
 from softground.bridges.playback import Playback, playback
 from softground.bridges.side_view import side_view_frames
 from softground.errors import OptionError
+from softground.whole_file import write_whole
 
 FORMATS = (".mp4", ".gif")
 
@@ -62,16 +62,9 @@ def frames(play: Playback, size: tuple[int, int], console: Console | None = None
 
 
 def write_film(path: Path, images: Iterable[np.ndarray], fps: int) -> Path:
-    """Encode images; written whole, under a temporary name first."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    """Encode images; written whole."""
     encode = _encode_mp4 if path.suffix == ".mp4" else _encode_gif
-    try:
-        encode(temporary, images, fps)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
+    return write_whole(path, lambda file: encode(file, images, fps))
 
 
 def _encode_gif(path: Path, images: Iterable[np.ndarray], fps: int) -> None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +24,7 @@ from softground.experiments.database import WrenchDatabase
 from softground.experiments.database_checks import check_complete
 from softground.media.base import COMPONENTS
 from softground.media.learned_file import shape_document, shape_of
+from softground.whole_file import write_whole
 
 TITLE, VERSION = "softground wrench database", 1
 HEADER_FIELDS = ("medium", "foot", "reference_height_m", "kind", "provenance")
@@ -40,21 +40,8 @@ def columns_of(kind: str) -> list[str]:
 
 
 def write_database(path: str | Path, database: WrenchDatabase) -> Path:
-    """Write a database whole: under a temporary name beside `path`, then renamed."""
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(_text(database))
-        os.replace(temporary, path)
-    except OSError as error:
-        raise ExperimentError(
-            f"cannot write {path}: {error.strerror or error}; what was there before is untouched: make room or "
-            "choose another place"
-        ) from error
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
+    """Write a database whole."""
+    return write_whole(path, lambda file: file.write_text(_text(database)))
 
 
 def read_database(path: str | Path, *, partial: bool = False) -> WrenchDatabase:

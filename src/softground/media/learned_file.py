@@ -7,7 +7,6 @@ medium = load_medium("sand.json", strength=2.0)
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +18,7 @@ from softground.errors import FileFormatError, MediumError
 from softground.media.learned import Joined, Kernels, LearnedSpace, Polynomials
 from softground.media.resistive.medium import BallDepth, Sinking
 from softground.robots.feet import Box, Cylinder, Shape, Sphere
+from softground.whole_file import write_whole
 
 FORMAT, VERSION = "softground-medium", 1
 SHAPES: dict[str, type] = {"sphere": Sphere, "cylinder": Cylinder, "box": Box}
@@ -32,22 +32,12 @@ KERNEL_FIELDS = ("kernel", "degree", "max_depth", "max_tilt", "onset", "offset")
 
 
 def save_medium(path: str | Path, medium: LearnedSpace, notes: Mapping[str, Any] | None = None) -> Path:
-    """Write a learned medium whole: under a temporary name beside `path`, then renamed.
+    """Write a learned medium whole.
 
     notes: JSON values kept in the file beside it (name, provenance, errors), for people.
     """
-    path = Path(path)
     text = json.dumps(_document(medium, notes or {}), indent=1, allow_nan=False)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text + "\n")
-        os.replace(temporary, path)
-    except OSError as error:
-        raise MediumError(f"cannot write {path}: {error.strerror or error}; choose another place") from error
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
+    return write_whole(path, lambda file: file.write_text(text + "\n"))
 
 
 def load_medium(path: str | Path, **options: float) -> LearnedSpace:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+
+from softground.whole_file import write_whole
 
 #: Okabe and Ito's colours, which the colour-blind can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -53,15 +54,7 @@ def run_figure(dataset: xr.Dataset, title: str = "") -> Figure:
 
 def save_figure(figure: Figure, path: str | Path) -> Path:
     """Write a figure whole; the ending of `path` chooses the format (png, pdf, svg)."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
-    try:
-        figure.savefig(temporary, dpi=160)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
+    return write_whole(path, lambda file: figure.savefig(file, dpi=160))
 
 
 def motor_power(dataset: xr.Dataset) -> np.ndarray:

@@ -9,7 +9,6 @@ again = repeat(dataset)                              # the same numbers
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,27 +23,18 @@ from softground.simulation.run_dataset import FORMAT, VARIABLES, VERSION
 from softground.simulation.running import run
 from softground.simulation.simulator import Simulator, State
 from softground.simulation.simulator_recipe import build_simulator
+from softground.whole_file import write_whole
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 RECIPES = ("simulator", "start", "final", "control")
 
 
 def save_run(path: str | Path, dataset: xr.Dataset) -> Path:
-    """Write a run whole: under a temporary name beside `path`, then renamed. Folders are made as needed."""
-    path = Path(path)
+    """Write a run whole (`softground.whole_file`). Folders are made as needed."""
     if dataset.attrs.get("format") != FORMAT:
         raise OptionError("save_run writes datasets made by softground.simulation.run, this one is not")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     packed = {name: {"zlib": True, "complevel": 4} for name in VARIABLES}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        dataset.to_netcdf(temporary, engine="h5netcdf", encoding=packed)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise OptionError(f"cannot write {path}: {error.strerror or error}; choose another place") from error
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
+    return write_whole(path, lambda file: dataset.to_netcdf(file, engine="h5netcdf", encoding=packed))
 
 
 def load_run(path: str | Path) -> xr.Dataset:

@@ -11,9 +11,9 @@ from typing import Any
 
 from softground.errors import ExperimentError, FileFormatError
 from softground.experiments.campaign.plan import Grid
-from softground.experiments.campaign.whole_file import write_whole
 from softground.experiments.rigs.base import Rig
 from softground.experiments.rigs.foot_text import foot_settings
+from softground.whole_file import write_whole
 
 FILE, FORMAT, VERSION = "campaign.json", "softground campaign", 1
 COMPARED = ("medium", "foot", "rig", "grid")

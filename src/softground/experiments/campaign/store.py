@@ -23,9 +23,9 @@ import numpy as np
 
 from softground.errors import ExperimentError, FileFormatError
 from softground.experiments.campaign.plan import Run
-from softground.experiments.campaign.whole_file import remove_leftovers, write_whole
 from softground.experiments.campaign.working import Attempt
 from softground.experiments.protocol import CUTOFF_PER_RUN, Recording
+from softground.whole_file import remove_leftovers, write_whole
 
 FORMAT, VERSION = "softground run of a rig", 1
 

@@ -13,6 +13,7 @@ import numpy as np
 from softground.errors import ExperimentError
 from softground.experiments.rigs.dem.engine import GRAVITY, GrainBox
 from softground.experiments.rigs.dem.grains import Grains
+from softground.whole_file import write_whole
 
 SETTLING_TIME = 1.0
 """How long grains fall and come to rest, s."""
@@ -144,10 +145,4 @@ def _fingerprint(container: Container, grains: Grains, seed: int) -> str:
 
 def _keep(path: Path, bed: Bed) -> None:
     """Write a bed whole: several runs may pour the same one at once, and the last to finish wins."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.stem}.{os.getpid()}.part.npz")
-    try:
-        np.savez(partial, positions=bed.positions, radii=bed.radii)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_whole(path, lambda file: np.savez(file, positions=bed.positions, radii=bed.radii))
