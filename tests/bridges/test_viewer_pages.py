@@ -1,6 +1,8 @@
 """The pages: a run that is scrubbed and played, a live simulation that is changed, and how both refuse."""
 
+import signal
 import socket
+import threading
 import time
 
 import mujoco
@@ -310,6 +312,16 @@ def _listening(port: int) -> list:
     return [Listener((socket.inet_ntoa(bytes.fromhex(ip)[::-1]), port)) for ip, _ in local]
 
 
+def test_the_first_interrupt_asks_and_the_second_insists():
+    stop = threading.Event()
+    with serving.interrupts_set(stop):
+        signal.raise_signal(signal.SIGINT)
+        assert stop.is_set()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_a_port_in_use_is_refused(tmp_path, dropped):
     path = save_run(tmp_path / "run.nc", dropped)
     with socket.socket() as taken:
@@ -336,7 +348,7 @@ def test_an_impossible_address_is_refused(host, port):
         (["view", "run.nc", "--live", "foot"], "either a run file or --live"),
         (["view", "absent.nc"], "no run file at absent.nc"),
         (["view", "--live", "nope"], "neither a file nor in the catalogue"),
-        (["view", "--live", "foot", "--ground", "cheese"], "must be one of firm, foam, pebbles, sand"),
+        (["view", "--live", "foot", "--ground", "cheese"], "unknown medium 'cheese'"),
         (["view", "--live", "foot", "--slope", "80"], "between -60 and 60 degrees"),
         (["view", "--live", "foot", "--strength", "0"], "strength must be positive"),
     ],

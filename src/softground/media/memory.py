@@ -48,12 +48,12 @@ class Remembering(Medium):
     def __init__(
         self,
         ground: Medium,
-        length: float = 0.01,
+        length: float = 0.007,
         *,
-        start: float = -0.35,
-        end: float = 1.0,
-        vertical: float = 0.0,
-        least: float = 0.48,
+        start: float = -0.17,
+        end: float = 0.77,
+        vertical: float = 0.1,
+        least: float = 0.57,
     ):
         """The defaults were identified on a foot that DEM drove along a curve through beads (docs/zhu2019.md)."""
         if not (np.isfinite(length) and length > 0):

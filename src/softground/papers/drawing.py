@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib
 import mujoco
@@ -19,6 +20,7 @@ from softground.simulation.figures import COLOURS, STYLE
 from softground.simulation.run_file import rebuild
 from softground.surfaces import Surface
 
+WITHOUT_GRID: dict[Any, Any] = STYLE | {"axes.grid": False}
 SAND, EDGE, OUTLINE = "#e3cda3", "#a98c59", "#2f3b4a"
 VISIBLE_GROUPS = 3
 """Geoms of groups 0 to 2 are drawn, as in MuJoCo's viewer."""
@@ -34,7 +36,7 @@ def strip_figure(
     """
     width = 8.6 / len(times)
     height = width * (window[3] - window[2]) / (window[1] - window[0])
-    with matplotlib.rc_context(STYLE | {"axes.grid": False}):
+    with matplotlib.rc_context(WITHOUT_GRID):
         figure = blank(8.8, len(rows) * (height + 0.24) + 0.15)
         panels = figure.subplots(len(rows), len(times), squeeze=False)
         for line, (label, run) in zip(panels, rows.items(), strict=True):
@@ -47,7 +49,7 @@ def strobe_figure(
 ) -> Figure:
     """A picture for each run, the robot in it at several times (s). window: (left, right, below, above) in m."""
     height = 8.6 * (window[3] - window[2]) / (window[1] - window[0])
-    with matplotlib.rc_context(STYLE | {"axes.grid": False}):
+    with matplotlib.rc_context(WITHOUT_GRID):
         figure = blank(8.8, len(rows) * (height + 0.3))
         panels = figure.subplots(len(rows), 1, squeeze=False)[:, 0]
         for panel, (label, run) in zip(panels, rows.items(), strict=True):

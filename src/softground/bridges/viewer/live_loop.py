@@ -209,7 +209,10 @@ def designed_trot(robot: Robot) -> Trot:
 
 def _trot_about(robot: Robot, home: np.ndarray, lowered: float, length: float) -> Trot:
     """Trot with the base `lowered` (m) from the posture, whose feet are at `home`; legs `length` (m) long."""
-    pitch = home[:, 3] if robot.planar else None
-    posture = joints_for_feet(robot, home[:, :3] + np.array([0.0, 0.0, lowered]), pitch) if lowered else None
+    posture = None
+    if lowered:  # little by little: straight legs would fold the wrong way, or not at all
+        way = np.linspace(0.0, lowered, 31)[1:, None, None] * np.array([0.0, 0.0, 1.0])
+        pitch = np.broadcast_to(home[:, 3], (len(way), len(home))) if robot.planar else None
+        posture = joints_for_feet(robot, home[:, :3] + way, pitch)[-1]
     size = {"step_length": 0.22 * length, "lift": 0.14 * length, "period": float(np.sqrt(length))}
     return trot(robot, duty=0.65, ramp=1.0, posture=posture, **size)

@@ -257,12 +257,15 @@ def view_live(
     serving.check_address(host, port)
     loop = LiveLoop(robot, settings, dt)
     server = serving.start_server(host, port)
+    stop = threading.Event()
     try:
-        page = LivePage(loop, server)
-        announce(f"{serving.address(server)}   (Ctrl-C ends)")
-        if open_browser:
-            webbrowser.open(serving.address(server))
-        page.serve()
+        with serving.interrupts_set(stop):
+            page = LivePage(loop, server)
+            page.stop = stop
+            announce(f"{serving.address(server)}   (Ctrl-C ends)")
+            if open_browser:
+                webbrowser.open(serving.address(server))
+            page.serve()
     except KeyboardInterrupt:
         pass
     finally:

@@ -204,12 +204,15 @@ def view_run(
     dataset = load_run(path)
     serving.check_address(host, port)
     server = serving.start_server(host, port, "softground")
+    stop = threading.Event()
     try:
-        page = RunPage(dataset, server)
-        announce(f"{serving.address(server)}   (Ctrl-C ends)")
-        if open_browser:
-            webbrowser.open(serving.address(server))
-        page.serve()
+        with serving.interrupts_set(stop):
+            page = RunPage(dataset, server)
+            page.stop = stop
+            announce(f"{serving.address(server)}   (Ctrl-C ends)")
+            if open_browser:
+                webbrowser.open(serving.address(server))
+            page.serve()
     except KeyboardInterrupt:
         pass
     finally:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import socket
+import threading
+from collections.abc import Iterator
 
 import viser
 
@@ -42,3 +46,25 @@ def address(server: viser.ViserServer) -> str:
     """Where a browser finds the page."""
     host = server.get_host()
     return f"http://{'localhost' if host in ('0.0.0.0', '::') else host}:{server.get_port()}"
+
+
+@contextlib.contextmanager
+def interrupts_set(stop: threading.Event) -> Iterator[None]:
+    """While inside, the first Ctrl-C sets `stop` instead of raising; the second raises as ever.
+
+    Raised in the middle of a compilation, it would leave JAX in a state that crashes when Python ends.
+    """
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may handle signals
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def ask(*_) -> None:
+        stop.set()
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -18,7 +18,7 @@ CLEARANCE = 0.03
 def straight() -> Course:
     """Forwards and down at 45 degrees, 0.14 m/s, to a depth of 0.15 m; upright."""
     depth = np.array([-CLEARANCE, 0.15])
-    return Course([0.0, 1.8], depth - 0.06, depth, np.zeros(2))
+    return Course(np.array([0.0, 1.8]), depth - 0.06, depth, np.zeros(2))
 
 
 def curved(lines: int = 24) -> Course:

@@ -34,7 +34,7 @@ REST = 0.01
 
 
 def perform(options: Options) -> Findings:
-    runs = {name: simulate(*case, SECONDS[options.quick]) for name, case in CASES.items()}
+    runs = {name: simulate(slope, tilt, SECONDS[options.quick]) for name, (slope, tilt) in CASES.items()}
     return Findings(
         checks=_checks(runs),
         metrics={name: _metrics(one) for name, one in runs.items()},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import equinox as eqx
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
@@ -13,7 +12,6 @@ from softground.errors import OptionError
 from softground.experiments.course import Course
 from softground.experiments.protocol import Recording
 from softground.media.learned import LearnedSpace
-from softground.media.memory import Remembering
 from softground.media.named import DATA, beads
 from softground.media.resistive import Resistive
 from softground.papers.drawing import blank
@@ -23,8 +21,6 @@ from softground.papers.zhu2019.dem_records import record_again, shipped
 from softground.papers.zhu2019.tracking import Track, recorded, resistive_scale
 from softground.simulation.figures import COLOURS, STYLE
 
-STRENGTH_WITH_MEMORY = 1.09
-"""Identified together with the memory: see scripts/identify_memory.py."""
 LABELS = ("force x (N)", "force z (N)", "torque y (N m)")
 
 
@@ -34,11 +30,6 @@ class BeadGround:
 
     medium: Resistive | LearnedSpace
     origin: str
-
-    def with_memory(self) -> Remembering:
-        """The same ground with memory, a little stronger: memory weakens it off the vertical."""
-        stronger = eqx.tree_at(lambda medium: medium.strength, self.medium, STRENGTH_WITH_MEMORY * self.medium.strength)
-        return Remembering(stronger)
 
 
 def dem_record(course: str, options: Options) -> Recording:
@@ -86,6 +77,7 @@ def figure(course: Course, record: Recording, tracks: dict[str, Track]) -> Figur
         way.plot(course.x, -course.depth, color="black", lw=1.4, label="wanted")
         for (label, track), colour in zip(tracks.items(), COLOURS, strict=False):
             way.plot(track.pose[:, 0], track.pose[:, 1], color=colour, lw=1.0, ls="--", label=label)
+        way.legend(fontsize=8, loc="lower left")
         way.set(xlabel="x (m)", ylabel="height of the sole (m)", ylim=(-course.depth.max() - 0.03, 0.05))
         for axes, number, label in zip(panels[1:], range(3), LABELS, strict=True):
             axes.plot(first.time, raw[:, number], color="#bbbbbb", lw=0.6, label="DEM" if number == 0 else None)

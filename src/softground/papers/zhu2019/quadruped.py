@@ -29,7 +29,7 @@ def bent(robot: Robot, outwards: float, ankle_below_hip: float, forwards: float 
     targets = hips + np.concatenate(
         [outwards * side + forwards, 0 * side, -(ankle_below_hip + FOOT) + 0 * side], axis=1
     )
-    guess = robot.posture.copy()
+    guess = np.array(robot.posture, dtype=float)
     guess[3:] = (side * np.array([-0.9, 1.2, -0.3])).reshape(-1)
     pitch = np.asarray(feet_in_base(robot, jnp.asarray(robot.posture)))[:, 3]
     return joints_for_feet(robot, targets, pitch, guess)

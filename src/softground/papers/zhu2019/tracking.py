@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -75,7 +76,7 @@ def records_along(simulator: Simulator, course: Course, state: State):
     return pose, at_reference(wrench, pose[:, 2]), converged
 
 
-def at_reference(wrench, pitch):
+def at_reference(wrench, pitch) -> Any:
     """Planar wrenches (n, 3) about the reference point, of wrenches (n, 6) about the sole's centre.
 
     The torque about a point r up the axis (sin, cos) of the pitch is less by (r x f)_y = r (cos fx - sin fz).
