@@ -9,7 +9,7 @@ from softground.experiments.course import Course
 from softground.experiments.protocol import Recording
 from softground.papers.report import write_report
 from softground.papers.study import Options
-from softground.papers.zhu2019 import concavity, drop, learning, slide, trot
+from softground.papers.zhu2019 import concavity, drop, foot_curved, learning, slide, trot
 from softground.papers.zhu2019.courses import COURSES
 from softground.papers.zhu2019.databases import resistive_database
 from softground.papers.zhu2019.dem_records import read_record, write_record
@@ -43,6 +43,12 @@ def test_drop_upright_on_a_slope_and_tilted(tmp_path):
     write_report(tmp_path, drop.STUDY, findings, QUICK)
     assert (tmp_path / "drop.png").stat().st_size > 10_000
     assert (tmp_path / "tilted.nc").is_file()
+
+
+def test_memory_lowers_the_error_on_the_curved_course():
+    findings = foot_curved.perform(QUICK)
+    assert failing(findings) == []
+    assert findings.metrics["improvement"] > 0.5
 
 
 def test_drop_checks_can_fail():
