@@ -30,7 +30,8 @@ MOST_BEHIND = 0.1  # s of simulated time to catch up in one update; what is more
 SPEED_WINDOW = 2.0  # s of real time over which the speed is averaged
 DROP = 0.03  # m, from which the robot starts
 PUSH = 0.6  # m/s
-CROUCHES = (0.15, 0.0, 0.3)  # leg lengths by which the base is lowered, tried until the legs can follow a trot
+TROTS = ((0.15, 1.0), (0.1, 0.5), (0.0, 0.5))
+"""Crouch (leg lengths by which the base is lowered) and size of step, tried until the legs can follow."""
 
 
 @dataclass(frozen=True)
@@ -197,9 +198,9 @@ def designed_trot(robot: Robot) -> Trot:
     home = np.asarray(feet_in_base(robot, jnp.asarray(robot.posture)))
     length = float(-home[:, 2].mean())
     reason: SoftgroundError | None = None
-    for crouch in CROUCHES if len(robot.feet) == 4 else CROUCHES[:1]:
+    for crouch, size in TROTS if len(robot.feet) == 4 else TROTS[:1]:
         try:
-            gait = _trot_about(robot, home, crouch * length, length)
+            gait = _trot_about(robot, home, crouch * length, size * length, float(np.sqrt(length)))
         except SoftgroundError as error:
             reason = error
         else:
@@ -207,12 +208,11 @@ def designed_trot(robot: Robot) -> Trot:
     raise OptionError(f"{robot.name} cannot trot: {reason}")
 
 
-def _trot_about(robot: Robot, home: np.ndarray, lowered: float, length: float) -> Trot:
-    """Trot with the base `lowered` (m) from the posture, whose feet are at `home`; legs `length` (m) long."""
+def _trot_about(robot: Robot, home: np.ndarray, lowered: float, size: float, period: float) -> Trot:
+    """Trot with the base `lowered` (m) from the posture, with feet at `home`; steps in proportion to `size` (m)."""
     posture = None
     if lowered:  # little by little: straight legs would fold the wrong way, or not at all
         way = np.linspace(0.0, lowered, 31)[1:, None, None] * np.array([0.0, 0.0, 1.0])
         pitch = np.broadcast_to(home[:, 3], (len(way), len(home))) if robot.planar else None
         posture = joints_for_feet(robot, home[:, :3] + way, pitch)[-1]
-    size = {"step_length": 0.22 * length, "lift": 0.14 * length, "period": float(np.sqrt(length))}
-    return trot(robot, duty=0.65, ramp=1.0, posture=posture, **size)
+    return trot(robot, duty=0.65, ramp=1.0, posture=posture, period=period, step_length=0.22 * size, lift=0.14 * size)

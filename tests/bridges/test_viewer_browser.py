@@ -1,0 +1,129 @@
+"""The viewer in a real browser: Debian's chromium, headless, with WebGL drawn by the processor."""
+
+import io
+import shutil
+import threading
+import time
+
+import imageio.v3 as imageio
+import numpy as np
+import pytest
+
+from softground.bridges.viewer import LivePage, LiveSettings, RunPage, serving
+from softground.bridges.viewer.live_loop import LiveLoop
+from softground.control import hold_posture
+from softground.media import sand
+from softground.robots import Robot
+from softground.simulation import Ground, Simulator, run
+from softground.surfaces import Plane
+
+from .viewer_cases import served
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium")
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+
+PATIENCE = 90.0  # s: drawing without a graphics card is slow, and machines are shared
+FLAGS = (
+    "--headless=new --no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader --window-size=1000,700 "
+    "--disable-background-networking --disable-component-update --disable-sync --no-first-run --disable-dev-shm-usage"
+).split()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not (chromium and driver):
+        pytest.skip("no browser here: on Debian and Ubuntu, apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=driver))
+    yield browser
+    browser.quit()
+
+
+def wait_for(what, condition):
+    """The first true value of a condition that a browser fulfils in its own time."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if value := condition():
+            return value
+        time.sleep(0.2)
+    raise AssertionError(f"{what} within {PATIENCE:g} s")
+
+
+def picture(browser) -> np.ndarray:
+    """What the browser shows of the scene, grey values."""
+    image = imageio.imread(io.BytesIO(browser.get_screenshot_as_png()))
+    return image[:, :600, :3].astype(float).mean(axis=2)
+
+
+def drawn(browser) -> np.ndarray:
+    """The scene once it is drawn and stands still: ground, sky and robot are of many shades."""
+
+    def still():
+        first = picture(browser)
+        time.sleep(0.5)
+        second = picture(browser)
+        settled = first.shape == second.shape and np.abs(first - second).mean() < 0.5
+        return second if settled and second.std() > 15 else None
+
+    return wait_for("the scene is drawn", lambda: None if (image := still()) is None else (image,))[0]
+
+
+def control(browser, label: str):
+    """The input beside this label."""
+    path = f"//label[normalize-space()='{label}']/ancestor::*[descendant::input][1]//input[not(@type='range')]"
+    return wait_for(f"{label} is there", lambda: browser.find_elements(By.XPATH, path))[-1]
+
+
+@pytest.fixture
+def serving_page():
+    """Serve a page in a thread until the test ends."""
+    pages = []
+
+    def start(page):
+        thread = threading.Thread(target=page.serve, daemon=True)
+        thread.start()
+        pages.append((page, thread))
+        return page
+
+    yield start
+    for page, thread in pages:
+        page.stop.set()
+        thread.join(20)
+
+
+@pytest.mark.slow
+def test_a_run_is_drawn_and_scrubbed(browser, serving_page):
+    robot = Robot.load("robosimian")
+    simulator = Simulator(robot, Ground(sand(2.0), Plane(0.1)), 0.002)
+    dataset = run(simulator, simulator.initial_state(height=0.4), hold_posture(robot), 0.6, every=5, progress=False)
+    with served() as server:
+        page = serving_page(RunPage(dataset, server))
+        browser.get(serving.address(server))
+        page.clock.pause()
+        page.clock.seek(0.0)
+        before = drawn(browser)
+        assert before.std() > 15  # not blank
+        field = control(browser, "time (s)")
+        field.send_keys(Keys.CONTROL, "a")
+        field.send_keys("0.5", Keys.ENTER)
+        wait_for("the scrub bar moves the run", lambda: abs(page.play.time[page.frame] - 0.5) < 0.05)
+        after = drawn(browser)
+        assert (np.abs(after - before) > 20).mean() > 0.005  # the robot has fallen by 0.4 m
+
+
+@pytest.mark.slow
+def test_the_live_controls_change_the_medium(browser, serving_page):
+    with served() as server:
+        page = serving_page(LivePage(LiveLoop(Robot.load("foot"), LiveSettings(medium="sand")), server))
+        browser.get(serving.address(server))
+        drawn(browser)
+        field = control(browser, "medium")
+        field.click()
+        option = "//*[@role='option'][normalize-space()='pebbles']"
+        wait_for("media are offered", lambda: browser.find_elements(By.XPATH, option))[0].click()
+        wait_for("the medium changes", lambda: page.loop.settings.medium == "pebbles")
