@@ -64,7 +64,7 @@ def test_same_seed_same_numbers(tmp_path):
     ("arguments", "message"),
     [
         (["simulate", "nope"], "neither a file nor in the catalogue"),
-        (["simulate", "foot", "--ground", "cheese"], "must be one of firm, foam, pebbles, sand"),
+        (["simulate", "foot", "--ground", "cheese"], "must be one of beads, firm, foam, pebbles, sand"),
         (["simulate", "foot", "--dt", "0"], "--dt must be positive, got 0"),
         (["simulate", "foot", "--dt", "nan"], "--dt must be positive, got nan"),
         (["simulate", "foot", "--seconds", "-1"], "--seconds must be positive"),
@@ -114,7 +114,7 @@ def test_help_teaches_and_does_not_import_jax():
     code = "import sys, softground.cli; assert not {'jax', 'mujoco', 'xarray', 'numpy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
     text = call("simulate", "--help").output
-    assert "softground simulate robosimian --slope 10" in text
+    assert "softground simulate robosimian --slope 5" in text
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The viewer in a real browser: Debian's chromium, headless, with WebGL drawn by the processor."""
 
+import contextlib
 import io
 import shutil
 import threading
@@ -25,9 +26,10 @@ from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 PATIENCE = 90.0  # s: drawing without a graphics card is slow, and machines are shared
 FLAGS = (
-    "--headless=new --no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader --window-size=1000,700 "
-    "--disable-background-networking --disable-component-update --disable-sync --no-first-run --disable-dev-shm-usage"
-).split()
+    *("--headless=new", "--no-sandbox", "--window-size=1000,700", "--disable-dev-shm-usage"),
+    *("--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -75,51 +77,46 @@ def drawn(browser) -> np.ndarray:
 
 def control(browser, label: str):
     """The input beside this label."""
-    path = f"//label[normalize-space()='{label}']/ancestor::*[descendant::input][1]//input[not(@type='range')]"
-    return wait_for(f"{label} is there", lambda: browser.find_elements(By.XPATH, path))[-1]
+    path = f"//label[normalize-space()='{label}']/ancestor::*[descendant::input][1]//input[not(@type='hidden')]"
+    return wait_for(f"{label} is there", lambda: browser.find_elements(By.XPATH, path))[0]
 
 
-@pytest.fixture
-def serving_page():
-    """Serve a page in a thread until the test ends."""
-    pages = []
-
-    def start(page):
-        thread = threading.Thread(target=page.serve, daemon=True)
-        thread.start()
-        pages.append((page, thread))
-        return page
-
-    yield start
-    for page, thread in pages:
+@contextlib.contextmanager
+def running(page):
+    """Let a page run in a thread."""
+    thread = threading.Thread(target=page.serve, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
         page.stop.set()
         thread.join(20)
 
 
 @pytest.mark.slow
-def test_a_run_is_drawn_and_scrubbed(browser, serving_page):
+def test_a_run_is_drawn_and_scrubbed(browser):
     robot = Robot.load("robosimian")
     simulator = Simulator(robot, Ground(sand(2.0), Plane(0.1)), 0.002)
     dataset = run(simulator, simulator.initial_state(height=0.4), hold_posture(robot), 0.6, every=5, progress=False)
-    with served() as server:
-        page = serving_page(RunPage(dataset, server))
+    with served() as server, running(page := RunPage(dataset, server)):
         browser.get(serving.address(server))
-        page.clock.pause()
-        page.clock.seek(0.0)
-        before = drawn(browser)
-        assert before.std() > 15  # not blank
-        field = control(browser, "time (s)")
-        field.send_keys(Keys.CONTROL, "a")
-        field.send_keys("0.5", Keys.ENTER)
-        wait_for("the scrub bar moves the run", lambda: abs(page.play.time[page.frame] - 0.5) < 0.05)
-        after = drawn(browser)
+        pause = "//button[normalize-space()='Pause']"
+        wait_for("the run plays", lambda: browser.find_elements(By.XPATH, pause))[0].click()
+        pictures = []
+        for moment in ("0.0", "0.5"):
+            field = control(browser, "time (s)")
+            field.send_keys(Keys.CONTROL, "a")
+            field.send_keys(moment, Keys.ENTER)
+            wait_for("the run is scrubbed", lambda t=float(moment): abs(page.play.time[page.frame] - t) < 0.03)
+            pictures.append(drawn(browser))
+        before, after = pictures
         assert (np.abs(after - before) > 20).mean() > 0.005  # the robot has fallen by 0.4 m
 
 
 @pytest.mark.slow
-def test_the_live_controls_change_the_medium(browser, serving_page):
-    with served() as server:
-        page = serving_page(LivePage(LiveLoop(Robot.load("foot"), LiveSettings(medium="sand")), server))
+def test_the_live_controls_change_the_medium(browser):
+    loop = LiveLoop(Robot.load("foot"), LiveSettings(medium="sand"))
+    with served() as server, running(page := LivePage(loop, server)):
         browser.get(serving.address(server))
         drawn(browser)
         field = control(browser, "medium")

@@ -312,6 +312,15 @@ def _listening(port: int) -> list:
     return [Listener((socket.inet_ntoa(bytes.fromhex(ip)[::-1]), port)) for ip, _ in local]
 
 
+@pytest.fixture
+def ordinary_interrupts():
+    """SIGINT raises, as in a terminal: workers of pytest-xdist ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ordinary_interrupts")
 def test_the_first_interrupt_asks_and_the_second_insists():
     stop = threading.Event()
     with serving.interrupts_set(stop):
