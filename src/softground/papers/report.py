@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from softground.bridges.animation import animate
-from softground.experiments.campaign.whole_file import write_whole
 from softground.papers.study import Findings, Options, Row, Study, Table, document
 from softground.simulation.figures import save_figure
 from softground.simulation.run_file import save_run
+from softground.whole_file import write_whole
 
 
 def write_report(folder: Path, study: Study, findings: Findings, options: Options) -> Path:

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from softground.errors import FileFormatError
-from softground.experiments.campaign.whole_file import write_whole
 from softground.experiments.protocol import Recording
 from softground.media.base import COMPONENTS
 from softground.papers.zhu2019.courses import COURSES
+from softground.whole_file import write_whole
 
 FOLDER = files("softground") / "papers" / "data"
 COLUMNS = "time_s,fx_n,fz_n,ty_nm"
