@@ -248,16 +248,20 @@ def acquire(
         seeds=seeds,
         mirror=mirror and options.may_mirror(foot),
     )
-    result = acquiring.acquire(
-        options.read_rig(rig, foot, medium, plan, setting),
-        plan,
-        out,
-        medium=medium,
-        workers=workers,
-        ray_address=ray_address,
-        reference_height=reference_height,
-        progress=not (quiet or as_json),
-    )
+    try:
+        result = acquiring.acquire(
+            options.read_rig(rig, foot, medium, plan, setting),
+            plan,
+            out,
+            medium=medium,
+            workers=workers,
+            ray_address=ray_address,
+            reference_height=reference_height,
+            progress=not (quiet or as_json),
+        )
+    except KeyboardInterrupt:
+        print(f"stopped; finished runs are in {out}: give the same command to go on", file=sys.stderr)
+        raise typer.Exit(130) from None
     if as_json:
         print(json.dumps(result))
     elif not quiet:
