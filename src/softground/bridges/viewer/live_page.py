@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 import threading
 import time
-import webbrowser
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -257,16 +256,4 @@ def view_live(
     serving.check_address(host, port)
     loop = LiveLoop(robot, settings, dt)
     server = serving.start_server(host, port)
-    stop = threading.Event()
-    try:
-        with serving.interrupts_set(stop):
-            page = LivePage(loop, server)
-            page.stop = stop
-            announce(f"{serving.address(server)}   (Ctrl-C ends)")
-            if open_browser:
-                webbrowser.open(serving.address(server))
-            page.serve()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        server.stop()
+    serving.serve_until_interrupted(server, lambda: LivePage(loop, server), open_browser, announce)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -203,17 +202,5 @@ def view_run(
     """Show a run file in a web page until Ctrl-C."""
     dataset = load_run(path)
     serving.check_address(host, port)
-    server = serving.start_server(host, port, "softground")
-    stop = threading.Event()
-    try:
-        with serving.interrupts_set(stop):
-            page = RunPage(dataset, server)
-            page.stop = stop
-            announce(f"{serving.address(server)}   (Ctrl-C ends)")
-            if open_browser:
-                webbrowser.open(serving.address(server))
-            page.serve()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        server.stop()
+    server = serving.start_server(host, port)
+    serving.serve_until_interrupted(server, lambda: RunPage(dataset, server), open_browser, announce)

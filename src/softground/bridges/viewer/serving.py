@@ -6,7 +6,9 @@ import contextlib
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+import webbrowser
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 import viser
 
@@ -68,3 +70,30 @@ def interrupts_set(stop: threading.Event) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+class Page(Protocol):
+    """What is served: runs until its `stop` is set."""
+
+    stop: threading.Event
+
+    def serve(self) -> None: ...
+
+
+def serve_until_interrupted(
+    server: viser.ViserServer, make_page: Callable[[], Page], open_browser: bool, announce: Callable[[str], Any]
+) -> None:
+    """Make the page, say where it is, and serve it until Ctrl-C."""
+    stop = threading.Event()
+    try:
+        with interrupts_set(stop):
+            page = make_page()
+            page.stop = stop
+            announce(f"{address(server)}   (Ctrl-C ends)")
+            if open_browser:
+                webbrowser.open(address(server))
+            page.serve()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.stop()
