@@ -44,15 +44,15 @@ def test_positive_pitch_lays_the_foot_towards_positive_x():
 
 @pytest.fixture(scope="module")
 def rig(tmp_path_factory) -> DemRig:
-    """Some 1,700 coarse grains: seconds to settle, seconds to cross."""
+    """Some 2,400 coarse grains: seconds to settle, seconds to cross."""
     grains = replace(GRAINS, radius=0.0125)
-    container = Container(length=0.4, width=0.32, fill=0.19)
+    container = Container(length=0.45, width=0.36, fill=0.2)
     return DemRig(FOOT, grains, container, cache=tmp_path_factory.mktemp("beds"))
 
 
 def test_the_bed_rests_level_and_dense(rig):
     bed = rig.bed(seed=1)
-    assert 1_000 < len(bed.radii) < 3_000
+    assert 2_000 < len(bed.radii) < 3_000
     assert 0.53 < bed.solid_fraction < 0.64  # between random loose and random close packing
     assert rig.container.fill < bed.surface < bed.top < bed.surface + 4 * rig.grains.radius
 
@@ -74,7 +74,9 @@ def test_pushing_down_meets_resistance_that_grows_with_depth_and_sideways_less(r
     assert 0.1 < per_volume < 0.4
     depth = -down.position(recording.time)[:, 2]
     near = [recording.wrench[abs(depth - level) < 0.012, 2].mean() for level in (0.025, 0.05)]
-    assert 1.4 < near[1] / near[0] < 2.8  # in proportion to depth, as far as so few grains let it
+    # In proportion to the depth below the highest grains, which stand half a grain above the surface: 1.67. Grains
+    # a quarter of the foot's width let four seeds scatter between 1.28 and 1.71.
+    assert 1.2 < near[1] / near[0] < 2.2
     aside = Motion(Pose(depth=0.06), (0.2, 0, 0, 0, 0, 0), 0.4)
     wrench = wrench_at_target(rig.record(aside, seed=1), aside)
     assert -force < wrench[0] < 0
