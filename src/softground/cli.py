@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from softground.errors import OptionError, SoftgroundError
+from softground.tables import print_pairs, print_rows
 
 
 class Group(TyperGroup):
@@ -163,7 +164,7 @@ def simulate(
     if as_json:
         print(json.dumps(summary))
     elif not quiet:
-        _print_pairs(title, summary)
+        print_pairs(title, summary)
 
 
 @app.command(epilog="Example: [bold]softground robots[/]")
@@ -177,7 +178,7 @@ def robots(as_json: Json = False) -> None:
         print(json.dumps(listings))
         return
     rows = {row["name"]: {"dofs": row["dofs"], "mass (kg)": row["mass"], "": row["description"]} for row in listings}
-    _print_rows("robots", rows)
+    print_rows("robots", rows)
 
 
 @app.command(epilog="Example: [bold]softground simulate robosimian --ground pebbles[/]")
@@ -190,7 +191,7 @@ def media(as_json: Json = False) -> None:
     if as_json:
         print(json.dumps(described))
         return
-    _print_rows("media", {name: {"": text} for name, text in described.items()})
+    print_rows("media", {name: {"": text} for name, text in described.items()})
 
 
 @app.command(
@@ -265,7 +266,7 @@ def acquire(
     if as_json:
         print(json.dumps(result))
     elif not quiet:
-        _print_pairs("campaign", result | {"failed": _first_of(result["failed"])})
+        print_pairs("campaign", result | {"failed": _first_of(result["failed"])})
     if result["failed"]:
         raise typer.Exit(1)
 
@@ -274,10 +275,10 @@ def _print_status(result: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print(json.dumps(result))
         return
-    _print_rows(result["folder"], result.pop("configurations"))
+    print_rows(result["folder"], result.pop("configurations"))
     left, reasons = result.pop("time_left_s"), result.pop("failures")
     shown = {"failed": _first_of(reasons), "time left": "unknown" if left is None else f"{left / 60:.1f} min"}
-    _print_pairs("", result | shown)
+    print_pairs("", result | shown)
 
 
 def _first_of(failures: dict[str, str]) -> str:
@@ -313,11 +314,11 @@ def learn(
     if as_json:
         print(json.dumps(summary | {"out": str(out)}))
         return
-    _print_rows(f"{rows.medium}: normalised errors (* kept)", report.error_rows(learned))
-    _print_pairs(
+    print_rows(f"{rows.medium}: normalised errors (* kept)", report.error_rows(learned))
+    print_pairs(
         "noise, from mirrored directions of an upright foot", learned.noise or {"": "not measured on both sides"}
     )
-    _print_rows("measure next, the most uncertain first", report.plan_rows(learned))
+    print_rows("measure next, the most uncertain first", report.plan_rows(learned))
     print(out)
 
 
@@ -347,8 +348,8 @@ def inspect(
     if as_json:
         print(json.dumps(rated))
         return
-    _print_rows(f"{rows.medium}: concavity", rated["configurations"])
-    _print_pairs("", {name: value for name, value in rated.items() if name != "configurations"})
+    print_rows(f"{rows.medium}: concavity", rated["configurations"])
+    print_pairs("", {name: value for name, value in rated.items() if name != "configurations"})
 
 
 @app.command(epilog="Example: [bold]softground plot run.nc --out run.png --video run.mp4[/]")
@@ -439,7 +440,7 @@ def reproduce(
         if as_json:
             print(json.dumps([{"study": one.label, "title": one.title} for one in studies]))
         else:
-            _print_rows("studies", {one.label: {"": one.title} for one in studies})
+            print_rows("studies", {one.label: {"": one.title} for one in studies})
         return
     if study is None:
         raise OptionError("name a study or a paper; softground reproduce --list shows what there is")
@@ -493,7 +494,7 @@ def bench_robustness(
     _report("robustness", measure, "", as_json, {"states": states, "steps": steps})
 
 
-# -- options and printing --------------------------------------------------------------------------------
+# -- options and reports --------------------------------------------------------------------------------
 
 
 def _medium(ground: str, **options: float):
@@ -527,45 +528,8 @@ def _report(title: str, measure: Callable[..., dict], rows: str, as_json: bool, 
         print(json.dumps(result))
         return
     if rows:
-        _print_rows(title, result[rows])
-    _print_pairs("" if rows else title, {key: value for key, value in result.items() if key != rows})
-
-
-def _print_rows(title: str, rows: dict[str, dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left")
-    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
-    table.add_column("", no_wrap=True)
-    for column in columns:
-        table.add_column(_label(column), justify="left" if column == "" else "right", overflow="fold")
-    for name, row in rows.items():
-        table.add_row(str(name), *(_text(row.get(column, "")) for column in columns))
-    Console().print(table)
-
-
-def _print_pairs(title: str, pairs: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=title or None, title_justify="left", show_header=False)
-    for name, value in pairs.items():
-        table.add_row(_label(name), _text(value))
-    Console().print(table)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-    return f"{value:,}" if type(value) is int else str(value)
-
-
-def _label(name: str) -> str:
-    """A key of a result as words: "distance_m" becomes "distance (m)"."""
-    words, _, unit = name.rpartition("_")
-    known = {"m": "m", "n": "N", "j": "J", "us": "us"}
-    return f"{words} ({known[unit]})".replace("_", " ") if words and unit in known else name.replace("_", " ")
+        print_rows(title, result[rows])
+    print_pairs("" if rows else title, {key: value for key, value in result.items() if key != rows})
 
 
 if __name__ == "__main__":

@@ -7,32 +7,26 @@ and not published: resistive force theory stands in. Beads are simulated with ou
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import files
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 from softground.errors import OptionError
+from softground.experiments.campaign.options import PRESETS
 from softground.experiments.converters import ZHU2019_REFERENCE, from_zhu2019
 from softground.experiments.database import WrenchDatabase
 from softground.experiments.database_file import read_database
 from softground.experiments.protocol import Pose, moved
 from softground.experiments.rigs.resistive import ResistiveRig
 from softground.media.base import COMPONENTS
-from softground.media.named import REFERENCE_FOOT
+from softground.media.named import DATA, REFERENCE_FOOT
 from softground.media.resistive import wrenches
 from softground.media.resistive.directions import planar_twists
 
 MEASURED_SAND = Path("..", "shared", "data", "sand_wrenches_measured.csv")
 """Where the published measurements are looked for unless --sand names them."""
-BEADS = files("softground") / "media" / "data" / "beads.csv"
-
-#: Table I: depths (m) and tilts (rad).
-GRIDS = {
-    "sand": ((0.01, 0.03, 0.05, 0.07), (0.0, 0.3, 0.6, 0.9)),
-    "pebbles": ((0.015, 0.03, 0.045), (0.0, 0.3, 0.6, 0.9)),
-}
+BEADS = DATA / "beads.csv"
 
 
 @dataclass(frozen=True)
@@ -61,12 +55,12 @@ def beads_source() -> Source | None:
     """Our DEM of the paper's beads, None where it has not been computed."""
     if not BEADS.is_file():
         return None
-    return Source(read_database(Path(str(BEADS))), "our DEM")
+    return Source(read_database(BEADS), "our DEM")
 
 
 def resistive_database(medium: str) -> WrenchDatabase:
     """The paper's grid and directions in a medium of resistive force theory: the wrench at each pose, unfiltered."""
-    depths, tilts = GRIDS[medium]
+    depths, tilts = PRESETS[medium].depths, PRESETS[medium].tilts  # Table I
     rig = ResistiveRig.in_medium(medium, REFERENCE_FOOT)
     twists = planar_twists()
     rotations = np.stack([Pose(0.0, tilt).rotation for tilt in tilts])
