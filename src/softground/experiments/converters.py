@@ -14,6 +14,7 @@ from softground.errors import ExperimentError, FileFormatError
 from softground.experiments.database import MEASURED, ZERO, WrenchDatabase
 from softground.experiments.database_checks import check_complete
 from softground.experiments.database_file import (
+    errors_naming,
     is_database,
     read_columns,
     read_database,
@@ -50,7 +51,7 @@ def from_zhu2019(
     direction = whole_numbers(path, columns["direction"], numbers)
     _check_depth(path, columns["depth_m"], numbers)
     at_surface = columns["depth_m"] == 0
-    try:
+    with errors_naming(path):
         database = WrenchDatabase(
             medium=medium or path.stem,
             foot=foot,
@@ -68,8 +69,6 @@ def from_zhu2019(
         )
         if not partial:
             check_complete(database)
-    except ExperimentError as error:
-        raise ExperimentError(f"{path}, {error}") from error
     return database
 
 

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +60,7 @@ def read_database(path: str | Path, *, partial: bool = False) -> WrenchDatabase:
     names = columns_of(kind)
     columns, numbers = read_columns(path, lines, start, names, text=("source",))
     pick = lambda chosen: np.stack([columns[name] for name in chosen], axis=1)  # noqa: E731
-    try:
+    with errors_naming(path):
         database = WrenchDatabase(
             medium=header["medium"],
             foot=_shape(path, header["foot"]),
@@ -76,9 +78,16 @@ def read_database(path: str | Path, *, partial: bool = False) -> WrenchDatabase:
         )
         if not partial:
             check_complete(database)
+    return database
+
+
+@contextmanager
+def errors_naming(path: Path) -> Iterator[None]:
+    """Put the name of the file before what is wrong with its rows."""
+    try:
+        yield
     except ExperimentError as error:
         raise ExperimentError(f"{path}, {error}") from error
-    return database
 
 
 def read_lines(path: Path) -> list[str]:
