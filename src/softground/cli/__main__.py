@@ -1,0 +1,5 @@
+"""python -m softground.cli"""
+
+from softground.cli import app
+
+app()

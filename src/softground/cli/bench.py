@@ -1,0 +1,54 @@
+"""bench: speed and robustness."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from softground.cli.application import Json, app, configure_jax
+from softground.cli.options import report
+
+bench = typer.Typer(no_args_is_help=True, help="Measure speed and robustness, each beside a peer in the same run.")
+app.add_typer(bench, name="bench")
+
+
+@bench.command("step", epilog="Example: [bold]softground bench step --robot robosimian --json[/]")
+def bench_step(
+    robot: Annotated[list[str] | None, typer.Option(help="Of the catalogue; give it again for more.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Simulated time of a repetition, s.")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Repetitions; their median counts.")] = None,
+    dt: Annotated[float | None, typer.Option(help="Time step, s.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Time of one step in a loop on one core, beside MuJoCo C on a rigid plane."""
+    configure_jax()
+    from softground.bench.step import measure
+
+    options = {"robots": robot and tuple(robot), "seconds": seconds, "repeats": repeats, "dt": dt}
+    report("one step", measure, "robots", as_json, options)
+
+
+@bench.command("batch", epilog="Example: [bold]softground bench batch --size 4096 --size 32768 --json[/]")
+def bench_batch(
+    size: Annotated[list[int] | None, typer.Option(help="Robots at once; give it again for more sizes.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Steps a second of many robots at once in float32, beside MJX with rigid contact; on a GPU if any."""
+    configure_jax(for_batches=True)
+    from softground.bench.batch import measure
+
+    report("batches", measure, "batches", as_json, {"sizes": size and tuple(size)})
+
+
+@bench.command("robustness", epilog="Example: [bold]softground bench robustness --states 256 --steps 200[/]")
+def bench_robustness(
+    states: Annotated[int | None, typer.Option(help="Random initial states.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Steps from each, with random torques.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Random states and torques: counts steps that do not converge and states that are not finite."""
+    configure_jax()
+    from softground.bench.robustness import measure
+
+    report("robustness", measure, "", as_json, {"states": states, "steps": steps})

@@ -1,0 +1,45 @@
+"""From the words of a command to objects, and from results to tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from softground.errors import OptionError
+from softground.tables import print_pairs, print_rows
+
+
+def medium_of(ground: str, **options: float):
+    """A named medium, or a learned one where a JSON file is given."""
+    from softground.media import load_medium, named_medium
+
+    return (load_medium if ground.endswith(".json") else named_medium)(ground, **options)
+
+
+def check_positive(**options: float) -> None:
+    for name, value in options.items():
+        if not 0 < value < float("inf"):
+            raise OptionError(f"--{name} must be positive, got {value:g}")
+
+
+def names(given: list[str] | None) -> list[str] | None:
+    """Names from options that may be repeated and may hold commas."""
+    return [name.strip() for item in given for name in item.split(",") if name.strip()] if given else None
+
+
+def report(title: str, measure: Callable[..., dict], rows: str, as_json: bool, options: dict[str, Any]) -> None:
+    """Measure; print the result as JSON only, or as a table of its entry `rows` and the rest as lines.
+
+    Options that were not given (None) are left to `measure`.
+    """
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"measuring {title}"):
+        result = measure(**{name: value for name, value in options.items() if value})
+    if as_json:
+        print(json.dumps(result))
+        return
+    if rows:
+        print_rows(title, result[rows])
+    print_pairs("" if rows else title, {key: value for key, value in result.items() if key != rows})

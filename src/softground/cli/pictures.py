@@ -1,0 +1,72 @@
+"""plot, view: look at a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from softground.cli.application import app, configure_jax
+from softground.cli.options import check_positive, names
+from softground.errors import OptionError
+
+
+@app.command(epilog="Example: [bold]softground plot run.nc --out run.png --video run.mp4[/]")
+def plot(
+    run_file: Annotated[Path, typer.Argument(help="Written by softground simulate, demo or save_run.")],
+    out: Annotated[Path | None, typer.Option(help="Figure (.png, .pdf, .svg); by default beside the run.")] = None,
+    video: Annotated[Path | None, typer.Option(help="Also make a film (.mp4, .gif).")] = None,
+    speed: Annotated[float, typer.Option(help="Of the film: 0.5 is slow motion.")] = 1.0,
+) -> None:
+    """Draw forces, sinkage, the base's motion and motor power of a run."""
+    configure_jax()
+    from softground.simulation.figures import run_figure, save_figure
+    from softground.simulation.run_file import load_run
+
+    dataset = load_run(run_file)
+    print(save_figure(run_figure(dataset), run_file.with_suffix(".png") if out is None else out))
+    if video is not None:
+        from softground.bridges.animation import animate
+
+        print(animate(dataset, video, speed=speed))
+
+
+@app.command(
+    epilog="Examples:\n\n"
+    "[bold]softground view run.nc[/]\n\n"
+    "[bold]softground view --live robosimian --ground sand --strength 3[/]"
+)
+def view(
+    run_file: Annotated[Path | None, typer.Argument(help="Written by softground simulate, demo or save_run.")] = None,
+    live: Annotated[str | None, typer.Option(help="Simulate this robot (name or file) instead.")] = None,
+    ground: Annotated[str, typer.Option(help="Live: medium, see softground media; or a learned one (.json).")] = "sand",
+    strength: Annotated[float, typer.Option(help="Live: factor on the forces of the ground.")] = 1.0,
+    slope: Annotated[float, typer.Option(help="Live: inclination in degrees, rising towards +x.")] = 0.0,
+    feet: Annotated[list[str] | None, typer.Option(help="Live: bodies, geoms or sites, as in simulate.")] = None,
+    planar: Annotated[bool, typer.Option("--planar", help="Live: keep to the x-z plane.")] = False,
+    dt: Annotated[float, typer.Option(help="Live: time step, s.")] = 0.002,
+    host: Annotated[str, typer.Option(help="Address to serve on; by default this machine only.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes any free one.")] = 8080,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+) -> None:
+    """Show a run, or a live simulation, in a web page."""
+    if (run_file is None) == (live is None):
+        raise OptionError("give either a run file or --live ROBOT")
+    check_positive(dt=dt)
+    configure_jax()
+    try:
+        from softground.bridges import viewer
+    except ModuleNotFoundError as error:
+        if error.name != "viser":
+            raise
+        raise OptionError("the viewer needs the package viser: pip install softground[view]") from error
+    serving: dict[str, Any] = {"host": host, "port": port, "open_browser": open_browser}
+    if run_file is not None:
+        viewer.view_run(run_file, **serving)
+        return
+    from softground.robots import Robot
+
+    assert live is not None
+    settings = viewer.LiveSettings(medium=ground, strength=strength, slope=slope)
+    viewer.view_live(Robot.load(live, feet=names(feet), planar=planar), settings, dt=dt, **serving)
