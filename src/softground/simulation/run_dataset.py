@@ -128,6 +128,8 @@ def troubles(dataset: xr.Dataset) -> list[str]:
             f"stopped: the state became non-finite in the step after t = {last:.3f} s (fastest then: {worst} "
             f"at {fastest.max():.3g}); try a smaller dt, check the gains and the torques"
         )
+    if attrs["ended"] not in ("finished", "interrupted", "non-finite"):
+        lines.append(f"ended at t = {last:.3f} s: {attrs['ended']}")
     if attrs["steps_not_converged"]:
         lines.append(
             f"{attrs['steps_not_converged']} of {attrs['steps']} steps did not converge: their forces are "

@@ -71,7 +71,7 @@ def run(
     if every < 1:
         raise OptionError(f"every must be at least 1 step, got {every}")
     console = Console(stderr=True, quiet=not progress)
-    with _bar(console) as bar:
+    with progress_bar(console) as bar:
         task = bar.add_task(label, total=steps, note="compiling")
         began = time.perf_counter()
         chunk = _compiled_chunk(simulator, policy, state, every)
@@ -103,14 +103,19 @@ def _policy(control, seconds, dt: float, start: float) -> tuple[Policy, int]:
     """The control as a policy, and the number of steps."""
     if isinstance(control, jax.Array | np.ndarray):
         return TorqueSequence(control, np.asarray(dt), np.asarray(start)), len(control)
+    policy: Any = control if callable(control) else lambda _: control
+    return policy, steps_in(seconds, dt)
+
+
+def steps_in(seconds: float | None, dt: float) -> int:
+    """Number of time steps in a duration, at least one."""
     if seconds is None or not (np.isfinite(seconds) and seconds > 0):
         raise OptionError(f"seconds must be a positive duration, got {seconds}")
-    steps = max(1, round(seconds / dt))
-    policy: Any = control if callable(control) else lambda _: control
-    return policy, steps
+    return max(1, round(seconds / dt))
 
 
-def _bar(console: Console) -> Progress:
+def progress_bar(console: Console) -> Progress:
+    """A bar with the time left and a note (a field of its tasks)."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -1,0 +1,18 @@
+"""Walking patterns of bipeds: footsteps, the divergent component of motion, centre of mass and swinging feet."""
+
+from softground.control.walking.footsteps import FootstepPlan, Step, footsteps
+from softground.control.walking.gait import ICUB_GAIT, Gait
+from softground.control.walking.pattern import WalkingPattern, walking_pattern
+from softground.control.walking.stance import Side, Stance
+
+__all__ = [
+    "ICUB_GAIT",
+    "FootstepPlan",
+    "Gait",
+    "Side",
+    "Stance",
+    "Step",
+    "WalkingPattern",
+    "footsteps",
+    "walking_pattern",
+]

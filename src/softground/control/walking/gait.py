@@ -1,0 +1,97 @@
+"""What a walk of a biped is made of, in numbers: durations, lengths, heights. Robots differ only here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from softground.errors import OptionError
+
+
+@dataclass(frozen=True)
+class Gait:
+    """Numbers of a walk, checked once. `dataclasses.replace` makes variants.
+
+    The step length is the way forward from the foot that stands to the one that lands: a foot itself travels twice as
+    far, and the robot walks at step length / step duration.
+    """
+
+    step_duration: float
+    """s, from one lift-off to the next."""
+    double_support_share: float
+    """Of the step's duration, both feet on the ground."""
+    step_length_limit: float
+    """m, forward, from the standing foot to the landing one."""
+    step_width: float
+    """m, between the two feet's centre lines."""
+    swing_height: float
+    """m, of the sole over the line from lift-off to touch-down."""
+    com_height: float
+    """m, of the centre of mass over the ground."""
+    turn_limit: float
+    """rad, of the landing foot against the standing one."""
+    start_duration: float
+    """s, both feet on the ground, from rest to the first lift-off."""
+    end_duration: float
+    """s, both feet on the ground, from the last touch-down to rest."""
+    ramp_steps: int = 1
+    """Steps shorter than the full one, at the start and at the end."""
+    zmp_offset: tuple[float, float] = (0.0, 0.0)
+    """m, forward and inward of the sole's centre: where the ZMP of a single support is."""
+    gravity: float = 9.81
+    """m/s2."""
+
+    def __post_init__(self):
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == "zmp_offset":
+                if np.shape(value) != (2,) or not np.isfinite(value).all():
+                    raise OptionError(f"zmp_offset of a gait must be two lengths (m), got {value}")
+            elif field.name == "ramp_steps":
+                if value < 0 or value != int(value):
+                    raise OptionError(f"ramp_steps of a gait must be a whole number from 0 on, got {value}")
+            elif not (np.isfinite(value) and value > 0):
+                raise OptionError(f"{field.name} of a gait must be positive, got {value}")
+        if not self.double_support_share < 1:
+            raise OptionError(
+                f"double_support_share of a gait must lie between 0 and 1, got {self.double_support_share}"
+            )
+
+    @property
+    def omega(self) -> float:
+        """Natural frequency (rad/s) of the linear inverted pendulum: sqrt(gravity / com_height)."""
+        return float(np.sqrt(self.gravity / self.com_height))
+
+    @property
+    def swing_duration(self) -> float:
+        """From lift-off to touch-down (s)."""
+        return (1 - self.double_support_share) * self.step_duration
+
+    def largest_turn_rate(self) -> float:
+        """Turning rate (rad/s) at which every step turns by `turn_limit`."""
+        return self.turn_limit / self.step_duration
+
+    def largest_speed(self, turn_rate: float = 0.0) -> float:
+        """Speed (m/s) of the middle between the feet at which the longest step reaches the limit; see `footsteps`.
+
+        On a circle the outer foot goes further: from the inner foot, in its frame, it lands (v / w + W / 2) sin(w T)
+        ahead, for speed v, turning rate w, width W and step duration T.
+        """
+        turn = turn_rate * self.step_duration
+        middle = self.step_length_limit / (self.step_duration * float(np.sinc(turn / np.pi)))
+        return middle - self.step_width * abs(turn_rate) / 2
+
+
+ICUB_GAIT = Gait(
+    step_duration=1.25,
+    double_support_share=0.3,
+    step_length_limit=0.20,
+    step_width=0.16,
+    swing_height=0.02,
+    com_height=0.52,
+    turn_limit=0.3,
+    start_duration=1.5,
+    end_duration=1.5,
+)
+"""iCub as Romualdi et al. 2021 walk it; shares, limits of turning, start and end are ours."""
