@@ -5,7 +5,7 @@ import pytest
 
 from softground.bridges.viewer.footprints import REPOSE, Footprints, Sole, lowering
 from softground.bridges.viewer.ground_sheet import COARSEN, GRAINS, MOST_NODES, TILE_CELLS, grid_faces, ground_sheet
-from softground.robots import Box, Cylinder, Sphere
+from softground.robots import Box, Cylinder, Polygon, Sphere
 from softground.surfaces import Plane, Wave
 
 UP = np.array([0.0, 0.0, 1.0])
@@ -45,6 +45,14 @@ def test_a_box_is_longer_than_wide():
     along, across = lowering(np.array([[0.09, 0.0, 0.0], [0.0, 0.09, 0.0]]), sole)
     assert along == pytest.approx(0.02)
     assert across == pytest.approx(max(0.02 - 0.04 * REPOSE, 0.0))
+
+
+def test_a_polygon_leaves_its_outline():
+    """A triangle with its corner at +x: along x it reaches 0.1 m, across it there is half its width at x = 0."""
+    sole = sole_at(Polygon([(0.1, 0.0), (-0.1, 0.06), (-0.1, -0.06)]), 0.02)
+    places = np.array([[0.09, 0.0, 0.0], [0.0, 0.029, 0.0], [0.11, 0.0, 0.0], [-0.1, 0.07, 0.0]])
+    np.testing.assert_allclose(lowering(places, sole), 0.02 - REPOSE * np.array([0.0, 0.0, 0.01, 0.01]), atol=1e-12)
+    assert sole.reach == pytest.approx(np.hypot(0.1, 0.06) + 0.02 / REPOSE)
 
 
 def test_a_tilted_sole_is_deeper_on_the_side_it_leans_to():

@@ -12,18 +12,24 @@ from softground.media.base import FootInGround, Medium
 from softground.media.visco_elastic import Memory
 from softground.robots.feet import Box, Cylinder, Shape, Sphere
 
+from .sole_cases import CONVEX
+
 MEDIA: dict[str, Callable[[], Medium]] = {
     "sand": media.sand,
     "pebbles": media.pebbles,
     "visco_elastic": media.ViscoElastic,
     "firm": media.Firm,
+    "wedge": media.Wedge,
 }
 #: kind of contact: shape of the foot, whether its robot is planar
 FEET: dict[str, tuple[Shape, bool]] = {
     "planar": (Cylinder(0.05, 0.15), True),
     "spatial": (Box(0.2, 0.1, 0.05), False),
     "point": (Sphere(0.03), False),
+    "polygon": (CONVEX, False),
 }
+#: media that take a foot with any outline
+SPRINGS = ("visco_elastic", "firm")
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class Case:
         return f"{self.medium_name}-{self.foot_name}"
 
 
-CASES = tuple(Case(medium, foot) for medium in MEDIA for foot in FEET)
+CASES = tuple(Case(medium, foot) for medium in MEDIA for foot in FEET if medium in SPRINGS or foot != "polygon")
 
 
 @cache
@@ -76,9 +82,10 @@ def random_memory(random: np.random.Generator, medium: Medium, foot: FootInGroun
     normal forces between none and twice what its springs ask for at 1 cm."""
     if not isinstance(medium, media.ViscoElastic):
         return medium.initial_memory(foot)
-    away = stretch * random.normal(size=(4, 3)) * [1.0, 0.0 if medium.kind == "planar" else 1.0, 1.0]
-    usual = float(medium.stiffness * medium.sole.area) / 4 * 0.01
-    normal_force = np.maximum(usual * random.uniform(-0.5, 2.0, 4), 0.0)
+    count = len(medium.sole.points)
+    away = stretch * random.normal(size=(count, 3)) * [1.0, 0.0 if medium.kind == "planar" else 1.0, 1.0]
+    usual = float(medium.stiffness) * medium.sole.areas * 0.01
+    normal_force = np.maximum(usual * random.uniform(-0.5, 2.0, count), 0.0)
     if medium.sole.is_ball:
         return Memory(away @ foot.surface.T, normal_force)
     anchor = foot.position + (medium.sole.points @ foot.rotation.T + away) @ foot.surface.T

@@ -10,7 +10,7 @@ import numpy as np
 
 from softground.robots import Robot
 
-ROBOTS = ("foot", "robosimian", "walker2d", "ant", "anymal", "go1", "g1", "talos", "icub")
+ROBOTS = ("foot", "robosimian", "biped", "walker2d", "ant", "anymal", "go1", "g1", "talos", "icub")
 """One list feeds every generic test."""
 
 

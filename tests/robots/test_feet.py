@@ -75,7 +75,7 @@ def test_explicit_shape(model):
 
 
 def test_bad_shape(model):
-    with pytest.raises(RobotError, match="must be Sphere, Cylinder or Box, got 'round'"):
+    with pytest.raises(RobotError, match="must be Sphere, Cylinder, Box or Polygon, got 'round'"):
         Robot.load(model, feet={"bare": "round"})
 
 

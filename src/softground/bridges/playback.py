@@ -13,7 +13,7 @@ import xarray as xr
 
 from softground.arrays import Array
 from softground.errors import OptionError
-from softground.robots import Box, Robot, Shape
+from softground.robots import Box, Polygon, Robot, Shape
 from softground.simulation.description import restore
 from softground.simulation.run_file import _arrays
 from softground.surfaces import Surface
@@ -94,7 +94,7 @@ def robot_size(model: mujoco.MjModel, q: np.ndarray) -> float:
 
 
 def _radius(shape: Shape) -> float:
-    return shape.width / 2 if isinstance(shape, Box) else shape.radius
+    return shape.width / 2 if isinstance(shape, Box | Polygon) else shape.radius
 
 
 def body_poses(model: mujoco.MjModel, configurations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

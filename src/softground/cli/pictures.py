@@ -1,15 +1,17 @@
-"""plot, view: look at a run."""
+"""plot, cost, view: look at a run."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from softground.cli.application import app, configure_jax
+from softground.cli.application import Json, app, configure_jax
 from softground.cli.options import check_positive, names
 from softground.errors import OptionError
+from softground.tables import print_pairs
 
 
 @app.command(epilog="Example: [bold]softground plot run.nc --out run.png --video run.mp4[/]")
@@ -30,6 +32,27 @@ def plot(
         from softground.bridges.animation import animate
 
         print(animate(dataset, video, speed=speed))
+
+
+@app.command(epilog="Example: [bold]softground cost run.nc --start 2[/]")
+def cost(
+    run_file: Annotated[Path, typer.Argument(help="Written by softground simulate, demo or save_run.")],
+    start: Annotated[float | None, typer.Option(help="Count from here, s; by default all of the run.")] = None,
+    end: Annotated[float | None, typer.Option(help="Count up to here, s.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Cost of transport of a walk, and of its stances; a walk that falls is reported as a fall."""
+    configure_jax()
+    from softground.simulation.cost_of_transport import describe_cost, stance_rows, walk_cost
+    from softground.simulation.run_file import load_run
+
+    dataset = load_run(run_file)
+    found = walk_cost(dataset, start, end)
+    result = {"robot": dataset.attrs["robot"]} | describe_cost(found)
+    if as_json:
+        print(json.dumps(result | {"per_stance": stance_rows(found)}))
+        return
+    print_pairs(dataset.attrs["title"], {name: "none" if value is None else value for name, value in result.items()})
 
 
 @app.command(

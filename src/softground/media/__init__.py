@@ -5,21 +5,27 @@ from softground.media.learned import LearnedSpace
 from softground.media.learned_file import load_medium, save_medium
 from softground.media.memory import Remembering
 from softground.media.named import NAMED, beads, firm, foam, named_medium, pebbles, sand
+from softground.media.noise import Noisy
 from softground.media.resistive import Resistive
-from softground.media.visco_elastic import Firm, ViscoElastic
+from softground.media.visco_elastic import Field, Firm, Stretches, ViscoElastic
+from softground.media.wedge import Wedge
 from softground.media.wrench_space import DepthTilt, WrenchSpace
 
 __all__ = [
     "NAMED",
     "DepthTilt",
+    "Field",
     "Firm",
     "FootInGround",
     "Law",
     "LearnedSpace",
     "Medium",
+    "Noisy",
     "Remembering",
     "Resistive",
+    "Stretches",
     "ViscoElastic",
+    "Wedge",
     "WrenchSpace",
     "beads",
     "firm",

@@ -12,6 +12,7 @@ makes it; wrench and Hessian follow by differentiation, and may be overridden wi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -102,6 +103,10 @@ class Medium(eqx.Module):
     def for_foot(self, shape: Shape, planar: bool) -> Medium:
         """This medium specialised to the shape of a foot. Called once, when a simulator is built."""
         return self
+
+    def under_feet(self, shapes: Sequence[Shape], planar: bool) -> Sequence[Medium]:
+        """One medium for each foot of a robot. Override it where what the feet get must agree, or must differ."""
+        return [self.for_foot(shape, planar) for shape in shapes]
 
     def initial_memory(self, foot: FootInGround) -> Any:
         """What the ground remembers of a foot that has been here all along (a pytree, possibly empty)."""

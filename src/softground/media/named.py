@@ -65,7 +65,8 @@ def firm(strength: float = 1.0) -> Firm:
 
 def _stronger(medium: Springs, strength: float) -> Springs:
     """A visco-elastic medium, stiffer and more damped by a factor; its friction stays."""
-    return replace(medium, stiffness=strength * medium.stiffness, damping=strength * medium.damping)
+    stiffness, damping = np.asarray(medium.stiffness), np.asarray(medium.damping)
+    return replace(medium, stiffness=strength * stiffness, damping=strength * damping)
 
 
 @cache

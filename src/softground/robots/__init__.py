@@ -2,8 +2,20 @@
 
 from softground.robots.catalogue import available
 from softground.robots.dynamics import Kinematics
-from softground.robots.feet import Box, Cylinder, Foot, Shape, Sphere
+from softground.robots.feet import Box, Cylinder, Foot, HalfCylinder, Polygon, Shape, Sphere
 from softground.robots.recipe import Recipe
 from softground.robots.robot import Robot
 
-__all__ = ["Box", "Cylinder", "Foot", "Kinematics", "Recipe", "Robot", "Shape", "Sphere", "available"]
+__all__ = [
+    "Box",
+    "Cylinder",
+    "Foot",
+    "HalfCylinder",
+    "Kinematics",
+    "Polygon",
+    "Recipe",
+    "Robot",
+    "Shape",
+    "Sphere",
+    "available",
+]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from softground.errors import RobotError
-from softground.robots.feet import Box, Shape
+from softground.robots.feet import Box, HalfCylinder, Shape
 from softground.robots.posture import read_srdf
 from softground.robots.urdf import FREE_JOINT
 
@@ -168,7 +168,7 @@ _G1_STANCE = (
       for side in ("left", "right")
       for joint, angle in (("hip_pitch", -0.1), ("knee", 0.3), ("ankle_pitch", -0.2))),
 )  # fmt: skip
-_ICUB_BEND = (("hip_pitch", 0.2), ("knee", -0.4), ("ankle_pitch", -0.2), ("shoulder_roll", 0.15))
+_ICUB_BEND = (("hip_pitch", 0.2), ("knee", -0.4), ("ankle_pitch", -0.2), ("shoulder_roll", 0.15), ("elbow", 0.5))
 _ICUB_STANCE = (
     (FREE_JOINT, (0.0, 0.0, 0.6109, 0.0, 0.0, 0.0, 1.0)),  # turned: x of its root link points backwards
     *((f"{side}_{joint}", angle)
@@ -181,6 +181,12 @@ _ENTRIES: dict[str, Entry] = {
     for entry in [
         Entry("foot", _shipped("foot.xml"), "one cylindrical foot in the x-z plane (Zhu et al. 2019)"),
         Entry("robosimian", _shipped("robosimian.xml"), "RoboSimian in the x-z plane (Zhu et al. 2019, 2021)"),
+        Entry(
+            "biped",
+            _shipped("biped.xml"),
+            "biped with six motors on half-cylinders (after Chen et al. 2026)",
+            feet=tuple((f"{side}_foot", HalfCylinder(radius=0.04, width=0.08)) for side in ("left", "right")),
+        ),
         Entry(
             "walker2d",
             _gymnasium("walker2d", "walker2d_v5.xml"),

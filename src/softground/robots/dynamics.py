@@ -72,17 +72,21 @@ def kinematics(tree: Tree, parameters: TreeParameters, q: Float[Array, " nq"]) -
 
 def mass_matrix(tree: Tree, parameters: TreeParameters, kin: Kinematics) -> Float[Array, "nv nv"]:
     """Joint-space inertia M(q): M_ij = s_i . (inertia beyond i) s_j for j carrying i, plus armature."""
+    lower = tree.dof_support.astype(kin.dtype)
+    products = momentum_matrix(tree, parameters, kin) @ kin.screw.T
+    strictly_lower = products * (lower - np.eye(tree.nv, dtype=kin.dtype))
+    diagonal = products * np.eye(tree.nv, dtype=kin.dtype)
+    return strictly_lower + strictly_lower.T + diagonal + jnp.diag(jnp.asarray(parameters.armature, kin.dtype))
+
+
+def momentum_matrix(tree: Tree, parameters: TreeParameters, kin: Kinematics) -> Float[Array, "nv 6"]:
+    """Momentum (angular about o, linear) of everything beyond each dof, moving at its unit speed alone."""
     parameters = cast(parameters, kin.dtype)
     mass = parameters.mass[:, None]
     rigid = jnp.concatenate([kin.inertia.reshape(-1, 9), mass * kin.com, mass], axis=1)
     composite = tree.body_support.T.astype(kin.dtype) @ rigid  # (nv, 13) bodies beyond each dof, as one
     inertia, moment, mass = composite[:, :9].reshape(-1, 3, 3), composite[:, 9:12], composite[:, 12:]
-    momentum = _momentum(inertia, moment, mass, kin.screw)
-    lower = tree.dof_support.astype(kin.dtype)
-    products = momentum @ kin.screw.T
-    strictly_lower = products * (lower - np.eye(tree.nv, dtype=kin.dtype))
-    diagonal = products * np.eye(tree.nv, dtype=kin.dtype)
-    return strictly_lower + strictly_lower.T + diagonal + jnp.diag(parameters.armature)
+    return _momentum(inertia, moment, mass, kin.screw)
 
 
 def body_twists(tree: Tree, kin: Kinematics, v: Float[Array, " nv"]) -> Float[Array, "nb 6"]:

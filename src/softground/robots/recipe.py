@@ -54,7 +54,7 @@ def _pairs(names, what: str) -> tuple:
 
 def _shape(name: str, value) -> Shape:
     if not isinstance(value, Shape):
-        raise RobotError(f"shape of foot {name!r} must be Sphere, Cylinder or Box, got {value!r}")
+        raise RobotError(f"shape of foot {name!r} must be Sphere, Cylinder, Box or Polygon, got {value!r}")
     return value
 
 

@@ -1,6 +1,6 @@
 """Robot: a rigid-body tree with feet, read from MJCF or URDF, with its dynamics as pure functions."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +11,12 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
+from softground.errors import RobotError, unknown_name
 from softground.robots import dynamics
 from softground.robots.configuration import difference, integrate
 from softground.robots.dynamics import Kinematics
 from softground.robots.feet import Foot, Shape
+from softground.robots.frames import Frames
 from softground.robots.recipe import Recipe
 from softground.robots.rotations import cross, matmul3, matvec3
 from softground.robots.tree import Tree, TreeParameters
@@ -184,28 +186,41 @@ class Robot(eqx.Module):
     def foot_twists(self, q: Configuration, v: Float[Array, " nv"]) -> Float[Array, "F 6"]:
         """Twist (linear m/s, angular rad/s) of each foot at its frame's origin, world frame."""
         kin = self.kinematics(q)
-        arm = self.foot_poses(kin)[0] - kin.origin
-        twist = dynamics.body_twists(self.tree, kin, v)[np.array(self._foot_bodies)]
-        angular, linear = twist[:, :3], twist[:, 3:]
-        return jnp.concatenate([linear + cross(angular, arm), angular], axis=1)
+        return self._point_twists(kin, v, self._foot_bodies, self.foot_poses(kin)[0])
 
     def foot_bias_accelerations(self, q: Configuration, v: Float[Array, " nv"]) -> Float[Array, "F 6"]:
         """dJ/dt v of each foot: (linear m/s2, angular rad/s2) at zero joint acceleration, world frame."""
         kin = self.kinematics(q)
-        bodies = np.array(self._foot_bodies)
-        arm = self.foot_poses(kin)[0] - kin.origin
-        twist = dynamics.body_twists(self.tree, kin, v)[bodies]
-        spatial = dynamics.body_accelerations(self.tree, kin, v)[bodies]
-        # Spatial acceleration is that of the velocity field at the fixed point o; a point carried along
-        # by the body also sees the field turn: a = a_o + alpha x r + omega x (velocity of the point).
-        velocity = twist[:, 3:] + cross(twist[:, :3], arm)
-        linear = spatial[:, 3:] + cross(spatial[:, :3], arm) + cross(twist[:, :3], velocity)
-        return jnp.concatenate([linear, spatial[:, :3]], axis=1)
+        return self._point_bias_accelerations(kin, v, self._foot_bodies, self.foot_poses(kin)[0])
+
+    def frames(self, q: Configuration, v: Float[Array, " nv"], names: Sequence[str]) -> Frames:
+        """Pose and motion of named frames: feet by their names, bodies (their own frames) by theirs.
+
+        Raises:
+            RobotError: a name is neither a foot nor a body of the robot.
+        """
+        kin = self.kinematics(q)
+        bodies, place, turn = zip(*(self._frame(name) for name in names), strict=True)
+        position, rotation = self._body_frames(kin, bodies)
+        position = position + matvec3(rotation, jnp.asarray(np.stack(place), kin.dtype))
+        rotation = matmul3(rotation, jnp.asarray(np.stack(turn), kin.dtype))
+        return Frames(
+            names=tuple(names),
+            position=position,
+            rotation=rotation,
+            jacobian=dynamics.point_jacobians(self.tree, kin, bodies, position),
+            twist=self._point_twists(kin, v, bodies, position),
+            bias_acceleration=self._point_bias_accelerations(kin, v, bodies, position),
+        )
 
     def center_of_mass(self, q: Configuration) -> Float[Array, "3"]:
         """Centre of mass of the whole robot in the world (m)."""
         kin = self.kinematics(q)
         return kin.origin + self._com_offset(kin)
+
+    def center_of_mass_jacobian(self, q: Configuration) -> Float[Array, "3 nv"]:
+        """Jacobian of the centre of mass: its velocity in the world (m/s) = J v."""
+        return self.centroidal_momentum_matrix(q)[:3] / jnp.sum(jnp.asarray(self.parameters.mass))
 
     # Momentum and energy
 
@@ -214,6 +229,11 @@ class Robot(eqx.Module):
         kin = self.kinematics(q)
         momentum = dynamics.momentum(self.parameters, kin, dynamics.body_twists(self.tree, kin, v))
         return self._about_com(kin, jnp.sum(momentum, axis=0))
+
+    def centroidal_momentum_matrix(self, q: Configuration) -> Float[Array, "6 nv"]:
+        """A(q) with `centroidal_momentum` = A v."""
+        kin = self.kinematics(q)
+        return self._about_com(kin, dynamics.momentum_matrix(self.tree, self.parameters, kin).T)
 
     def centroidal_momentum_rate(
         self, q: Configuration, v: Float[Array, " nv"], a: Float[Array, " nv"]
@@ -278,6 +298,32 @@ class Robot(eqx.Module):
         """Velocity that leads from q0 to q1 in unit time: integrate(q0, difference(q0, q1), 1) = q1."""
         return difference(self.tree, q0, q1)
 
+    def _frame(self, name: str) -> tuple[int, Float[Array, "3"], Float[Array, "3 3"]]:
+        """Body that carries a named frame, and the frame's origin and orientation in it."""
+        for foot in self.feet:
+            if foot.name == name:
+                return foot.body, foot.position, foot.rotation
+        if name in self.body_names:
+            return self.body_names.index(name), np.zeros(3), np.eye(3)
+        known = [*(foot.name for foot in self.feet), *self.body_names]
+        raise RobotError(f"{self.name}: {unknown_name('frame', name, known)}")
+
+    def _point_twists(self, kin: Kinematics, v, bodies, points: Float[Array, "k 3"]) -> Float[Array, "k 6"]:
+        """Twist at points fixed to bodies."""
+        twist = dynamics.body_twists(self.tree, kin, v)[np.array(bodies)]
+        angular, linear = twist[:, :3], twist[:, 3:]
+        return jnp.concatenate([linear + cross(angular, points - kin.origin), angular], axis=1)
+
+    def _point_bias_accelerations(self, kin: Kinematics, v, bodies, points: Float[Array, "k 3"]) -> Float[Array, "k 6"]:
+        """dJ/dt v of points fixed to bodies."""
+        twist = self._point_twists(kin, v, bodies, points)
+        velocity, turn = twist[:, :3], twist[:, 3:]
+        spatial = dynamics.body_accelerations(self.tree, kin, v)[np.array(bodies)]
+        # Spatial acceleration is that of the velocity field at the fixed point o; a point carried along
+        # by the body also sees the field turn: a = a_o + alpha x r + omega x (velocity of the point).
+        linear = spatial[:, 3:] + cross(spatial[:, :3], points - kin.origin) + cross(turn, velocity)
+        return jnp.concatenate([linear, spatial[:, :3]], axis=1)
+
     @property
     def _foot_bodies(self) -> tuple[int, ...]:
         return tuple(foot.body for foot in self.feet)
@@ -294,10 +340,10 @@ class Robot(eqx.Module):
         mass = jnp.asarray(self.parameters.mass, kin.dtype)
         return jnp.sum(mass[:, None] * kin.com, axis=0) / jnp.sum(mass)
 
-    def _about_com(self, kin: Kinematics, total: Float[Array, "6"]) -> Float[Array, "6"]:
+    def _about_com(self, kin: Kinematics, total: Float[Array, "6 ..."]) -> Float[Array, "6 ..."]:
         """(moment about o, vector) -> (vector, moment about the centre of mass)."""
         moment, vector = total[:3], total[3:]
-        return jnp.concatenate([vector, moment - cross(self._com_offset(kin), vector)])
+        return jnp.concatenate([vector, moment - cross(self._com_offset(kin), vector.T).T])
 
     def _spring_stretch(self, q: Float[Array, " nq"]) -> Float[Array, " nv"]:
         """Joint positions less the springs' rest positions; zero for free and ball joints."""

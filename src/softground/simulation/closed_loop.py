@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import numpy as np
 import xarray as xr
@@ -94,20 +96,28 @@ def run_closed_loop(
 
 
 def _compiled_step(simulator: Simulator, state: State):
-    """Compiled (state, torque) -> (state, flat vector), and the function from the vector to (sensed, Record)."""
+    """Compiled (state, torque) -> (state, flat vector), and the function from the vector to (sensed, Record).
 
-    def step(state: State, torque):
-        after, record = simulator.step(state, torque)
+    The robot is made of constants, which makes for a faster program; the ground's parameters are inputs, so that JAX's
+    compilation cache holds one program for a robot on all grounds of a kind.
+    """
+    per_foot, shape = eqx.partition(simulator.feet_medium, eqx.is_array)
+    numbers, restore = ravel_pytree(per_foot)
+
+    def step(numbers, state: State, torque):
+        medium = eqx.combine(restore(numbers), shape)
+        here = eqx.tree_at(lambda sim: sim.feet_medium, simulator, medium)
+        after, record = here.step(state, torque)
         return after, ((after.q, after.v, record.wrench_world), record)
 
-    def flat_step(state: State, torque):
-        after, seen = step(state, torque)
+    def flat_step(numbers, state: State, torque):
+        after, seen = step(numbers, state, torque)
         return after, ravel_pytree(seen)[0]
 
     torque = np.zeros(simulator.robot.nu)
-    shapes = jax.eval_shape(step, state, torque)[1]
+    shapes = jax.eval_shape(step, numbers, state, torque)[1]
     _, unpack = ravel_pytree(jax.tree.map(lambda part: np.zeros(part.shape, part.dtype), shapes))
-    return jax.jit(flat_step).lower(state, torque).compile(), unpack
+    return partial(jax.jit(flat_step).lower(numbers, state, torque).compile(), numbers), unpack
 
 
 def _loop(simulator: Simulator, step, state: State, controller: Controller, steps: int, bar, task):

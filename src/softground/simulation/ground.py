@@ -21,7 +21,7 @@ class Ground(eqx.Module):
 
 def medium_under_feet(medium: Medium, robot: Robot) -> Medium:
     """One medium per foot (leading axis), each specialised to the foot's shape."""
-    fitted = [medium.for_foot(foot.shape, robot.planar) for foot in robot.feet]
+    fitted = medium.under_feet([foot.shape for foot in robot.feet], robot.planar)
     kinds = {(one.kind, jax.tree.structure(one)) for one in fitted}
     if len(kinds) > 1:
         shapes = ", ".join(f"{foot.name}: {foot.shape}" for foot in robot.feet)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from softground.bridges.viewer.ground_sheet import GroundSheet, Tile
-from softground.robots import Box, Shape, Sphere
+from softground.robots import Box, Polygon, Shape, Sphere
+from softground.robots.outline import nearest
 
 REPOSE = np.tan(np.radians(32.0))
 """Slope at which dry sand rests."""
@@ -38,10 +39,20 @@ class Sole:
     @property
     def reach(self) -> float:
         """Distance (m) beyond which the print has ended."""
-        shape = self.shape
-        half = float(np.hypot(shape.length, shape.width)) / 2 if isinstance(shape, Box) else shape.radius
+        half = _farthest(self.shape)
         lean = half * float(np.linalg.norm(_sole_slope(self)))
         return half + (max(self.depth, 0.0) + lean) / REPOSE
+
+
+def _farthest(shape: Shape) -> float:
+    """Distance (m) of the sole's farthest point from the origin of the foot frame."""
+    match shape:
+        case Box(length, width):
+            return float(np.hypot(length, width)) / 2
+        case Polygon():
+            return float(np.hypot(*shape.outline.T).max())
+        case _:
+            return shape.radius
 
 
 def lowering(points: np.ndarray, sole: Sole) -> np.ndarray:
@@ -75,15 +86,18 @@ def _sole_slope(sole: Sole) -> np.ndarray:
 def _nearest_on_sole(away: np.ndarray, sole: Sole) -> np.ndarray:
     """Of offsets (n, 3) in the ground's tangent plane, the nearest under the sole."""
     shape = sole.shape
-    if not isinstance(shape, Box):
+    if not isinstance(shape, Box | Polygon):
         distance = np.linalg.norm(away, axis=1, keepdims=True)
-        return away * np.minimum(1.0, shape.radius / np.maximum(distance, 1e-12))  # pyright: ignore
+        return away * np.minimum(1.0, shape.radius / np.maximum(distance, 1e-12))
     along = sole.axes[:, 0] - (sole.axes[:, 0] @ sole.normal) * sole.normal
     along /= max(float(np.linalg.norm(along)), 1e-9)
     across = np.cross(sole.normal, along)
-    a = np.clip(away @ along, -shape.length / 2, shape.length / 2)
-    b = np.clip(away @ across, -shape.width / 2, shape.width / 2)
-    return np.outer(a, along) + np.outer(b, across)
+    axes = np.stack([along, across])
+    flat = away @ axes.T
+    if isinstance(shape, Polygon):
+        return nearest(shape.outline, flat) @ axes
+    half = np.array([shape.length, shape.width]) / 2
+    return np.clip(flat, -half, half) @ axes
 
 
 @dataclass

@@ -1,12 +1,13 @@
 """Walking patterns of bipeds: footsteps, the divergent component of motion, centre of mass and swinging feet."""
 
 from softground.control.walking.footsteps import FootstepPlan, Step, footsteps
-from softground.control.walking.gait import ICUB_GAIT, Gait
+from softground.control.walking.gait import ICUB_GAIT, ICUB_SOFT_GAIT, Gait, gait_for
 from softground.control.walking.pattern import WalkingPattern, walking_pattern
 from softground.control.walking.stance import Side, Stance
 
 __all__ = [
     "ICUB_GAIT",
+    "ICUB_SOFT_GAIT",
     "FootstepPlan",
     "Gait",
     "Side",
@@ -14,5 +15,6 @@ __all__ = [
     "Step",
     "WalkingPattern",
     "footsteps",
+    "gait_for",
     "walking_pattern",
 ]

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from softground.control.walking.stance import Stance
 from softground.errors import OptionError
+from softground.media.visco_elastic.sole import patch
+from softground.robots import Robot
+
+FLOATING_BASE = 6
+"""Degrees of freedom without a motor."""
+CROUCH = 0.97
+"""Height of the centre of mass in walking, of that in standing: 0.52 of 0.537 m for iCub."""
 
 
 @dataclass(frozen=True)
@@ -95,3 +103,50 @@ ICUB_GAIT = Gait(
     end_duration=1.5,
 )
 """iCub as Romualdi et al. 2021 walk it; shares, limits of turning, start and end are ours."""
+
+ICUB_SOFT_GAIT = replace(ICUB_GAIT, step_duration=1.0, double_support_share=0.4)
+"""For soft ground: the weight moves more slowly from foot to foot, and steps are short enough for the ankles."""
+
+GAITS = {"icub": ICUB_SOFT_GAIT}
+"""Robots with a gait of their own."""
+
+
+def gait_for(robot: Robot) -> Gait:
+    """A gait for soft ground: the robot's own where there is one, else that of iCub scaled to its size."""
+    check_walks(robot)
+    return GAITS[robot.name] if robot.name in GAITS else _scaled(robot, ICUB_SOFT_GAIT)
+
+
+def check_walks(robot: Robot) -> None:
+    """Raise unless the robot can walk by the patterns of this package: two flat feet below a floating base."""
+    shapes = [type(foot.shape).__name__ for foot in robot.feet if patch(foot.shape).is_ball]
+    if len(robot.feet) != 2 or shapes:
+        round_ones = f", {len(shapes)} of them round" if shapes else ""
+        raise OptionError(f"walking needs two flat feet, {robot.name} has {len(robot.feet)} feet{round_ones}")
+    if robot.nv - robot.nu != FLOATING_BASE:
+        raise OptionError(
+            f"walking needs a floating base and a motor at every joint; of the {robot.nv} degrees of freedom of "
+            f"{robot.name} {robot.nv - robot.nu} have no motor, which must be {FLOATING_BASE}"
+        )
+
+
+def _scaled(robot: Robot, gait: Gait) -> Gait:
+    """The same gait for another size, by dynamic similarity: lengths as the height of the centre of mass, times as its
+    square root, so that all the pendulums fall alike. The feet stay as far apart as they stand.
+
+    Bent knees leave the legs room: the centre of mass walks as much below its height in the posture as iCub's does.
+    """
+    stance = Stance.of(robot)
+    standing = float(robot.center_of_mass(robot.posture)[2] - stance.position[:, 2].mean())
+    length = CROUCH * standing / gait.com_height
+    time = float(np.sqrt(length))
+    return replace(
+        gait,
+        step_duration=time * gait.step_duration,
+        step_length_limit=length * gait.step_length_limit,
+        step_width=float(np.linalg.norm(np.diff(stance.position[:, :2], axis=0))),
+        swing_height=length * gait.swing_height,
+        com_height=CROUCH * standing,
+        start_duration=time * gait.start_duration,
+        end_duration=time * gait.end_duration,
+    )

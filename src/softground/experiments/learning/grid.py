@@ -15,7 +15,7 @@ from softground.experiments.symmetry import (
     mirrored_poses,
     with_zero_depth,
 )
-from softground.robots.feet import Box, Shape
+from softground.robots.feet import Box, Polygon, Shape
 
 #: Length (m) by which torques are divided when they are compared with forces.
 TORQUE_LENGTH = 0.1
@@ -129,4 +129,4 @@ def orbits(grid: Grid) -> np.ndarray:
 
 def half_width(foot: Shape) -> float:
     """Half the width of the sole, m: the length on which the ground around a foot changes."""
-    return min(foot.length, foot.width) / 2 if isinstance(foot, Box) else foot.radius
+    return min(foot.length, foot.width) / 2 if isinstance(foot, Box | Polygon) else foot.radius

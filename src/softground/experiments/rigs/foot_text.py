@@ -13,7 +13,7 @@ from softground.robots.feet import Box, Cylinder, Shape, Sphere
 from softground.robots.foot_mesh import MeshFoot
 
 AnyFoot = Shape | MeshFoot
-SHAPES: dict[str, type[Shape]] = {"cylinder": Cylinder, "sphere": Sphere, "box": Box}
+SHAPES: dict[str, type[Cylinder | Sphere | Box]] = {"cylinder": Cylinder, "sphere": Sphere, "box": Box}
 
 
 def read_foot(text: str) -> AnyFoot:

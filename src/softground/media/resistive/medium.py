@@ -7,7 +7,7 @@ maximum dissipation.
 
     ground = Resistive(0.5).for_foot(Cylinder(radius=0.05, length=0.15), planar=True)
 
-The depth is that of the sole's centre (zhu2019), of a sphere's lowest point: the ground ignores a tilted foot
+The depth is that of the sole's centre (zhu2019), of a round sole's lowest point: the ground ignores a tilted foot
 whose edge is under the surface while its sole's centre is above.
 """
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from typing import ClassVar, cast
+from typing import ClassVar, NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -39,7 +39,7 @@ from softground.media.resistive.directions import (
 from softground.media.resistive.surface import surface_of
 from softground.media.resistive.wrench import LAWS, wrenches
 from softground.media.wrench_space import DEFAULT_EPS, DepthTilt, WrenchSpace, smooth_ramp
-from softground.robots.feet import Box, Shape, Sphere
+from softground.robots.feet import Box, HalfCylinder, Shape, Sphere
 
 LAW_CHOICES = ("auto", *LAWS)
 #: Depths to which wrenches are fitted, m: closer near the surface, where the wrench is small but matters.
@@ -47,6 +47,10 @@ LAW_CHOICES = ("auto", *LAWS)
 DEPTHS = np.array([0.005, 0.0075, 0.01, 0.0125, 0.015, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1])
 #: The same for spheres, in radii.
 BALL_DEPTHS = np.array([0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
+#: And for half-cylinders: their top is open.
+ROLLER_DEPTHS = np.array([0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0])
+#: Greatest pitch and lean of a half-cylinder, rad.
+ROLLER_PITCH, ROLLER_LEAN = 1.0, 0.5
 #: Greatest tilts to which wrenches are fitted, rad: in the plane the clamp of zhu2019, in space what feet
 #: meet.
 PLANAR_TILT, SPATIAL_TILT = np.pi / 2, np.pi / 3
@@ -153,22 +157,50 @@ def sample(shape: Shape, planar: bool, law: str) -> Samples:
     ball = isinstance(shape, Sphere)
     kind = "planar" if planar else "point" if ball else "spatial"
     twists = {"planar": planar_twists, "point": point_twists, "spatial": spatial_twists}[kind]()
-    if ball:
-        rotations, depths = np.eye(3)[None], shape.radius * BALL_DEPTHS
-        values = wrenches(surface, law, rotations, depths, twists, clearance=shape.radius)
-    else:
-        rotations, depths = _tilted(planar), DEPTHS
-        values = wrenches(surface, law, rotations, depths, twists)
+    grid = _grid(shape, planar)
+    rotations, values = grid.rotations, wrenches(surface, law, grid.rotations, grid.depths, twists, grid.clearance)
+    if not ball:
         for axis in (0,) if planar else (0, 1):
             rotations, values = _with_mirror_image(rotations, values, twists, axis)
     return Samples(
-        feet=_feet(rotations, depths),
+        feet=_feet(rotations, grid.depths),
         wrenches=values.reshape(-1, *values.shape[2:])[..., COMPONENTS[kind]],
-        features=BallDepth(shape.radius) if ball else _sole_features(planar),
+        features=grid.features,
         kind=kind,
-        max_tilt=np.inf if ball else PLANAR_TILT if planar else SPATIAL_TILT,
-        turns_with_foot=isinstance(shape, Box) and not planar,
+        max_tilt=grid.max_tilt,
+        turns_with_foot=isinstance(shape, Box | HalfCylinder) and not planar,
     )
+
+
+class Grid(NamedTuple):
+    """Poses in which a foot is sampled, and the features that its wrenches are fitted with."""
+
+    rotations: np.ndarray  # (r, 3, 3), to one side of the foot's planes of symmetry
+    depths: np.ndarray  # (d,) m
+    features: Callable[[FootInGround], Float[Array, " b"]]
+    max_tilt: float  # rad
+    clearance: float = 0.0  # m, of the foot's origin over its sole
+
+
+def _grid(shape: Shape, planar: bool) -> Grid:
+    match shape:
+        case Sphere(radius):
+            return Grid(np.eye(3)[None], radius * BALL_DEPTHS, BallDepth(radius), np.inf, radius)
+        case HalfCylinder(radius):
+            features = Sinking(powers=3, harmonics=4, spatial=not planar, onset=radius / 2)
+            return Grid(_rolled(planar), radius * ROLLER_DEPTHS, features, ROLLER_PITCH, radius)
+        case _:
+            return Grid(_tilted(planar), DEPTHS, _sole_features(planar), PLANAR_TILT if planar else SPATIAL_TILT)
+
+
+def _rolled(planar: bool) -> np.ndarray:
+    """Rotations (r, 3, 3) of a half-cylinder that pitches towards +x and leans towards +y."""
+    if planar:
+        pitch, lean = ROLLER_PITCH * np.linspace(0, 1, 7), np.zeros(7)
+    else:
+        pitch, lean = np.meshgrid(ROLLER_PITCH * np.linspace(0, 1, 3), ROLLER_LEAN * np.array([0.0, 0.3, 0.6, 1.0]))
+        pitch, lean = pitch.ravel(), lean.ravel()
+    return tilt_rotation(np.sin(pitch) * np.cos(lean), np.sin(lean), np.cos(pitch) * np.cos(lean))
 
 
 def _with_mirror_image(rotations, values, twists, axis: int):

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from softground.errors import MediumError
-from softground.robots.feet import Box, Cylinder, Shape, Sphere
+from softground.robots.feet import Box, Cylinder, HalfCylinder, Shape, Sphere
 
 
 class Surface(NamedTuple):
-    """Elements of a foot's surface, in the foot frame (origin at the centre of the sole or of the sphere)."""
+    """Elements of a foot's surface, in the foot frame (origin at the centre of the sole, of round soles of the arc)."""
 
     centre: np.ndarray  # (e, 3) m
     normal: np.ndarray  # (e, 3) outward unit vectors
@@ -23,7 +23,7 @@ def surface_of(shape: Shape, refine: int = 1) -> Surface:
     """Elements of the sole and the sides of a foot; `refine` multiplies their number along each edge.
 
     At refine = 1 the wrenches are within 1 % (rms, of the greatest) of those at refine = 3.
-    The top of a cylinder or box belongs to the leg above it and is left out.
+    The top of a cylinder, half-cylinder or box belongs to the leg above it and is left out.
     """
     if isinstance(shape, Cylinder):
         sole = _disc(shape.radius, 8 * refine, 32 * refine)
@@ -32,7 +32,11 @@ def surface_of(shape: Shape, refine: int = 1) -> Surface:
         return _joined(*_box_faces(shape, (24 * refine, 8 * refine, 12 * refine)))
     if isinstance(shape, Sphere):
         return _ball(shape.radius, 40 * refine, 40 * refine)
-    raise MediumError(f"resistive force theory needs a foot that is a Sphere, Cylinder or Box, got {shape!r}")
+    if isinstance(shape, HalfCylinder):
+        return _joined(*_half_cylinder(shape, 8 * refine, 32 * refine, 8 * refine))
+    raise MediumError(
+        f"resistive force theory needs a foot that is a Sphere, Cylinder, HalfCylinder or Box, got {shape!r}"
+    )
 
 
 def _joined(*parts: Surface) -> Surface:
@@ -93,6 +97,36 @@ def _ball(radius: float, rings: int, sectors: int) -> Surface:
         np.pi * radius / sectors * width * tangent,
         radius / rings * up,
     )
+
+
+def _half_cylinder(shape: HalfCylinder, rings: int, sectors: int, slices: int) -> list[Surface]:
+    """Lower half of a cylinder about the y axis, and its two ends in sectors of rings."""
+    angle = (np.arange(sectors) + 0.5) * np.pi / sectors - np.pi / 2
+    zero, across = np.zeros(sectors), np.array([0.0, 1.0, 0.0])
+    radial = np.stack([np.sin(angle), zero, -np.cos(angle)], axis=-1)
+    tangent = np.stack([np.cos(angle), zero, np.sin(angle)], axis=-1)
+    half, place = np.pi / sectors / 2, shape.width / 2 * _middles(slices)
+    arc = _elements(
+        shape.radius * radial + place[:, None, None] * across,
+        radial,
+        2 * half * shape.radius * shape.width / slices,
+        half * shape.radius * tangent,
+        shape.width / slices / 2 * across,
+    )
+    thick = shape.radius / rings
+    middle = (np.arange(rings) + 0.5) * thick
+    reach = (middle + thick**2 / (12 * middle)) * np.sin(half) / half  # centroids of the sectors, as in `_disc`
+    ends = [
+        _elements(
+            reach[:, None, None] * radial + side * shape.width / 2 * across,
+            side * across,
+            (2 * half * middle * thick)[:, None],
+            thick / 2 * radial,
+            half * middle[:, None, None] * tangent,
+        )
+        for side in (1, -1)
+    ]
+    return [arc, *ends]
 
 
 def _box_faces(box: Box, counts: tuple[int, int, int]) -> list[Surface]:

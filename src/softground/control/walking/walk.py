@@ -1,0 +1,178 @@
+"""Walk a robot over visco-elastic ground, from a command to a run, and say how it went."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Float
+
+from softground.control.estimation import Estimator
+from softground.control.walking.footsteps import footsteps
+from softground.control.walking.gait import Gait
+from softground.control.walking.pattern import WalkingPattern, walking_pattern
+from softground.control.walking.stance import Stance
+from softground.control.walking.walker import Walker
+from softground.control.whole_body.controller import WholeBodyController
+from softground.errors import OptionError
+from softground.media import Noisy, ViscoElastic
+from softground.media.visco_elastic import patch
+from softground.media.visco_elastic.fields import value_at
+from softground.robots import Robot
+from softground.simulation import Simulator, State, run_closed_loop
+
+#: A walk has lost its reference when the centre of mass is further from it than this (m).
+LOST = 0.05
+
+
+@dataclass(frozen=True)
+class Command:
+    """Where to walk."""
+
+    speed: float  # m/s, mean of full steps
+    turn_rate: float = 0.0  # rad/s
+    seconds: float = 10.0
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What the controller takes the ground for."""
+
+    stiffness: float  # N/m per m2
+    damping: float  # N s/m per m2
+    estimator: Estimator | None = None
+    """Learns from there on; None: believes it to the end."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a walk went. Success: to its end, upright, never lost, without a failure of the controller."""
+
+    success: bool
+    ended: str
+    seconds: float
+    com_error_max_mm: float
+    com_error_rms_mm: float
+    controller_failures: int
+    controller_ms_mean: float
+    controller_ms_p99: float
+    real_time_factor: float
+
+    def as_dict(self) -> dict:
+        return asdict(self)
+
+
+def walk(
+    simulator: Simulator,
+    controller: WholeBodyController,
+    gait: Gait,
+    command: Command,
+    belief: Belief,
+    *,
+    progress: bool = True,
+    title: str = "",
+    invocation: str = "",
+) -> xr.Dataset:
+    """A run of a walk, with references, beliefs and timing beside the usual variables (see `with_log`)."""
+    state = standing(simulator)
+    pattern = pattern_from(simulator.robot, state, gait, command)
+    walker = Walker(
+        simulator.robot,
+        controller,
+        pattern,
+        stiffness=belief.stiffness,
+        damping=belief.damping,
+        estimator=belief.estimator,
+        q=np.asarray(state.q),
+    )
+    run = run_closed_loop(
+        simulator,
+        state,
+        walker,
+        command.seconds,
+        progress=progress,
+        label="walking",
+        title=title,
+        command=invocation,
+    )
+    return with_log(run, walker)
+
+
+def standing(simulator: Simulator) -> State:
+    """The robot in its posture, sunk as deep as the ground carries it on all feet."""
+    robot, q = simulator.robot, np.asarray(simulator.robot.posture, dtype=float)
+    medium = simulator.ground.medium
+    ground = medium.ground if isinstance(medium, Noisy) else medium
+    if not isinstance(ground, ViscoElastic):
+        raise OptionError(f"walking needs visco-elastic ground (foam, firm), got {type(ground).__name__}")
+    stiffness = float(value_at(ground.stiffness, np.asarray(Stance.of(robot, q).position.mean(axis=0))))
+    area = sum(float(patch(foot.shape).area) for foot in robot.feet)
+    weight = float(robot.total_mass * np.linalg.norm(robot.gravity))
+    return simulator.initial_state(q, height=-weight / (stiffness * area))
+
+
+def pattern_from(robot: Robot, state: State, gait: Gait, command: Command) -> WalkingPattern:
+    """The pattern of a command, from where the robot stands. Feet leave and meet the ground at its surface.
+
+    The gait's height of the centre of mass is meant over the sole that carries, which sinks under the whole weight
+    twice as deep as under the half that it carries now.
+    """
+    q = np.asarray(state.q)
+    stance = Stance.of(robot, q)
+    on_surface = Stance(stance.position * np.array([1.0, 1.0, 0.0]), stance.yaw)
+    sinkage = -2 * float(stance.position[:, 2].mean())
+    gait = replace(gait, com_height=gait.com_height - sinkage)
+    plan = footsteps(gait, on_surface, speed=command.speed, turn_rate=command.turn_rate, seconds=command.seconds)
+    return walking_pattern(plan, gait, np.asarray(robot.center_of_mass(q)), dt=1e-3)
+
+
+def with_log(run: xr.Dataset, walker: Walker) -> xr.Dataset:
+    """The run with what the walker wanted and believed, a sample a step."""
+    ticks = walker.log[: run.sizes["time"]]
+    column = lambda name: np.array([getattr(tick, name) for tick in ticks])  # noqa: E731
+    ground, doubt = column("ground"), column("doubt")
+    kept = {
+        "com_reference": (("xyz",), column("com_reference"), "m", "planned centre of mass"),
+        "com_velocity_reference": (("xyz",), column("com_velocity_reference"), "m/s", "its planned velocity"),
+        "foot_reference": (("foot", "xyz"), column("foot_reference"), "m", "planned centres of the soles"),
+        "planned_contact": (("foot",), column("in_contact"), "1", "whether the foot is planned to carry"),
+        "believed_stiffness": (("foot",), ground[..., 0], "N/m3", "stiffness that the controller uses"),
+        "believed_damping": (("foot",), ground[..., 1], "N s/m3", "damping that the controller uses"),
+        "stiffness_deviation": (("foot",), doubt[..., 0], "N/m3", "standard deviation of the stiffness"),
+        "damping_deviation": (("foot",), doubt[..., 1], "N s/m3", "standard deviation of the damping"),
+        "solved": ((), column("solved"), "1", "whether the controller found torques"),
+        "controller_seconds": ((), column("controller_seconds"), "s", "time that the controller took"),
+    }
+    variables = {
+        name: (("time", *dims), values, {"units": unit, "long_name": meaning, "frame": "world"})
+        for name, (dims, values, unit, meaning) in kept.items()
+    }
+    return run.assign(variables).assign_attrs(controller_failures=walker.failures)
+
+
+def com_error(run: xr.Dataset) -> Float[np.ndarray, "n 3"]:
+    """Centre of mass less its reference, m."""
+    return (run["center_of_mass"] - run["com_reference"]).values
+
+
+def verdict(run: xr.Dataset) -> Verdict:
+    """Judge a run of `walk`."""
+    error = np.linalg.norm(com_error(run), axis=1)
+    ended = run.attrs["ended"]
+    if ended == "finished" and error.max() > LOST:
+        ended = f"lost: {1e3 * error.max():.0f} mm from the reference"
+    if ended == "finished" and run.attrs["controller_failures"]:
+        ended = "controller failure: torques were held for want of a solution"
+    spent = 1e3 * run["controller_seconds"].values
+    return Verdict(
+        success=ended == "finished",
+        ended=ended,
+        seconds=float(run["time"][-1]),
+        com_error_max_mm=1e3 * float(error.max()),
+        com_error_rms_mm=1e3 * float(np.sqrt((error**2).mean())),
+        controller_failures=int(run.attrs["controller_failures"]),
+        controller_ms_mean=float(spent.mean()),
+        controller_ms_p99=float(np.quantile(spent, 0.99)),
+        real_time_factor=float(run.attrs["steps_per_second"] * run.attrs["dt_s"]),
+    )

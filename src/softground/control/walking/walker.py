@@ -1,0 +1,193 @@
+"""A walking robot: a pattern to follow, a whole-body controller, and what it believes of the ground."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from softground.control.estimation import Estimator
+from softground.control.walking.ground_belief import LEAST, MOST, GroundBelief, believe, observe
+from softground.control.walking.pattern import WalkingPattern
+from softground.control.whole_body.constraints.contact_model import stack_soles
+from softground.control.whole_body.controller import WholeBodyController
+from softground.control.whole_body.packing import Packing
+from softground.control.whole_body.problem import Status
+from softground.control.whole_body.references import (
+    FrameMotion,
+    GroundUnderFeet,
+    PointMotion,
+    References,
+)
+from softground.media.visco_elastic.sole import patch
+from softground.robots import Robot
+from softground.simulation import Measurement, Stop
+from softground.simulation.simulator import vertical_coordinate
+
+#: A robot has fallen when its base is below this share of its height at the start.
+FALLEN = 0.6
+#: Ticks in a row without a solution after which a controller is given up: it holds torques of long ago.
+MOST_FAILURES = 50
+
+
+class Tick(NamedTuple):
+    """What happened at one tick, for figures and reports."""
+
+    com_reference: Float[np.ndarray, "3"]
+    com_velocity_reference: Float[np.ndarray, "3"]
+    foot_reference: Float[np.ndarray, "f 3"]
+    in_contact: np.ndarray
+    ground: Float[np.ndarray, "f 2"]
+    """Believed stiffness and damping under each foot."""
+    doubt: Float[np.ndarray, "f 2"]
+    """Their standard deviations."""
+    solved: bool
+    controller_seconds: float
+    """Everything: observing the ground, assembling and solving the QP."""
+
+
+class Walker:
+    """Torques from measurements, once a tick: a `Controller` for `run_closed_loop`, which it stops after a fall.
+
+    It remembers (`log`, `belief`, `failures`): make a new one for every run.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        controller: WholeBodyController,
+        pattern: WalkingPattern,
+        *,
+        stiffness: float,
+        damping: float,
+        estimator: Estimator | None = None,
+        q: Float[np.ndarray, " nq"] | None = None,
+        ground_height: float = 0.0,
+    ):
+        """stiffness, damping: of the ground, as the controller believes; with an estimator, its first guess.
+
+        q: where the robot stands at the start, by default its posture.
+        """
+        q = np.asarray(robot.posture if q is None else q, dtype=float)
+        self._robot, self.controller, self.pattern = robot, controller, pattern
+        self.log: list[Tick] = []
+        self.failures = 0
+        self._failures_in_a_row = 0
+        self._memory = controller.initial_memory()
+        self._standing = controller.hold(q, stiffness=stiffness, damping=damping)
+        self._wrenches = planned_wrenches(robot, pattern)
+        self._wrench_rates = np.gradient(self._wrenches, pattern.time, axis=0)
+        self._height = vertical_coordinate(robot, q)
+        self._start_height = q[self._height]
+        self._guess = np.array([stiffness, damping])
+        first = (estimator or Estimator()).start(stiffness, damping)
+        self.belief: GroundBelief = jax.tree.map(
+            np.asarray, jax.jit(lambda q: believe(robot, q, first, ground_height))(q)
+        )
+        self._observe = _compiled_observation(robot, estimator, ground_height, self.belief)
+
+    def __call__(self, measurement: Measurement) -> np.ndarray:
+        began = perf_counter()
+        row = min(len(self.log), len(self.pattern.time) - 1)
+        if not self.log:  # no step was taken yet: the robot stands, and the ground carries it
+            measurement = measurement._replace(wrench_world=self._standing.wrenches)
+        in_contact = self.pattern.contact[row]
+        self.belief = self._observe(self.belief, *measurement[1:], in_contact)
+        references = self._references(row)
+        self._memory, command = self.controller.tick(self._memory, *measurement[1:], references)
+        solved = command.status is Status.SOLVED
+        spent = perf_counter() - began
+        ground, doubt = np.stack(references.ground[:2], axis=-1), self.belief.estimate.covariance
+        self.log.append(
+            Tick(
+                com_reference=references.com.position,
+                com_velocity_reference=references.com.velocity,
+                foot_reference=self.pattern.foot_position[row],
+                in_contact=in_contact,
+                ground=ground,
+                doubt=np.sqrt(np.diagonal(doubt, axis1=-2, axis2=-1)),
+                solved=solved,
+                controller_seconds=spent,
+            )
+        )
+        self._count(solved)
+        self._check_upright(measurement.q)
+        return command.torque
+
+    def _count(self, solved: bool) -> None:
+        self.failures += not solved
+        self._failures_in_a_row = 0 if solved else self._failures_in_a_row + 1
+        if self._failures_in_a_row > MOST_FAILURES:
+            raise Stop(f"controller failure: no feasible torques for {MOST_FAILURES} ticks in a row")
+
+    def _check_upright(self, q: np.ndarray) -> None:
+        if q[self._height] < FALLEN * self._start_height:
+            raise Stop("fallen: the base came down")
+
+    def _references(self, row: int) -> References:
+        """What the pattern wants at a tick, in the controller's terms."""
+        pattern, standing = self.pattern, self._standing
+        com = PointMotion(
+            pattern.com[row], pattern.com_velocity[row], pattern.com_acceleration[row], pattern.com_jerk[row]
+        )
+        frames = {
+            name: self._foot(row, k) if k < 2 else self._body(row, standing.frames[name])
+            for k, name in enumerate(standing.frames)
+        }
+        estimate, rest = self.belief.estimate, self.belief.rest
+        ground = np.clip(estimate.parameters, LEAST * self._guess, MOST * self._guess)
+        return standing._replace(
+            com=com,
+            frames=frames,
+            wrenches=self._wrenches[row],
+            wrench_rates=self._wrench_rates[row],
+            in_contact=pattern.contact[row],
+            ground=GroundUnderFeet(ground[:, 0], ground[:, 1], rest.position, rest.rotation),
+        )
+
+    def _foot(self, row: int, foot: int) -> FrameMotion:
+        pattern = self.pattern
+        return FrameMotion(
+            pattern.foot_position[row, foot],
+            turn_about_z(pattern.foot_yaw[row, foot]),
+            pattern.foot_twist[row, foot],
+            pattern.foot_acceleration[row, foot],
+        )
+
+    def _body(self, row: int, standing: FrameMotion) -> FrameMotion:
+        """A body that keeps its orientation at the start, but turns with the walk."""
+        pattern, still = self.pattern, np.zeros(5)
+        return FrameMotion(
+            standing.position,
+            turn_about_z(pattern.torso_yaw[row] - pattern.torso_yaw[0]) @ standing.rotation,
+            np.append(still, pattern.torso_yaw_rate[row]),
+            np.append(still, pattern.torso_yaw_acceleration[row]),
+        )
+
+
+def planned_wrenches(robot: Robot, pattern: WalkingPattern) -> Float[np.ndarray, "n f 6"]:
+    """Forces (N) that move the centre of mass as planned, shared between the feet so that none needs a torque."""
+    force = float(robot.total_mass) * (pattern.com_acceleration - np.asarray(robot.gravity))
+    shared = pattern.load_share[:, :, None] * force[:, None, :]
+    return np.concatenate([shared, np.zeros_like(shared)], axis=-1)
+
+
+def turn_about_z(angle: float) -> Float[np.ndarray, "3 3"]:
+    """Rotation by an angle (rad) about the world's z axis."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _compiled_observation(robot: Robot, estimator: Estimator | None, ground_height: float, belief: GroundBelief):
+    """`observe` with NumPy on both sides, one vector each way."""
+    soles = stack_soles([patch(foot.shape) for foot in robot.feet])
+    feet = len(robot.feet)
+    example = (belief, np.zeros(robot.nq), np.zeros(robot.nv), np.zeros((feet, 6)), np.ones(feet, bool))
+    inputs, outputs = Packing(example), Packing(belief)
+    program = jax.jit(
+        lambda vector: outputs.pack_traced(observe(robot, soles, estimator, ground_height, *inputs.unpack(vector)))
+    )
+    return lambda *seen: outputs.unpack(np.asarray(program(inputs.pack(seen))))

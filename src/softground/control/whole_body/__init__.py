@@ -1,0 +1,52 @@
+"""Whole-body control: tasks and constraints as small objects that write rows of one quadratic program."""
+
+from softground.control.whole_body.base import Aim, Bounds, Constraint, Hard, Task
+from softground.control.whole_body.controller import Command, Memory, WholeBodyController
+from softground.control.whole_body.presets import (
+    ICUB_COMPLIANT,
+    ICUB_RIGID,
+    CompliantGains,
+    JointGains,
+    RigidGains,
+    tsid_compliant,
+    tsid_rigid,
+)
+from softground.control.whole_body.problem import Problem, Solution, Status, kkt_residual
+from softground.control.whole_body.references import (
+    AngularMomentum,
+    FrameMotion,
+    GroundUnderFeet,
+    PointMotion,
+    References,
+    supporting_wrenches,
+)
+from softground.control.whole_body.snapshot import Snapshot
+
+__all__ = [
+    "ICUB_COMPLIANT",
+    "ICUB_RIGID",
+    "Aim",
+    "AngularMomentum",
+    "Bounds",
+    "Command",
+    "CompliantGains",
+    "Constraint",
+    "FrameMotion",
+    "GroundUnderFeet",
+    "Hard",
+    "JointGains",
+    "Memory",
+    "PointMotion",
+    "Problem",
+    "References",
+    "RigidGains",
+    "Snapshot",
+    "Solution",
+    "Status",
+    "Task",
+    "WholeBodyController",
+    "kkt_residual",
+    "supporting_wrenches",
+    "tsid_compliant",
+    "tsid_rigid",
+]

@@ -1,0 +1,113 @@
+"""Solvers of the whole-body QP, all behind one call: Problem -> Solution.
+
+`solve_daqp` is the one that controllers use, because it was the fastest on their problems at an accuracy near rounding
+(docs/whole_body_control.md, `softground bench control`). The others are here to be measured beside it; `piqp` and
+`proxsuite` have to be installed for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import daqp
+import numpy as np
+import quadprog
+
+from softground.control.whole_body.problem import Problem, Solution, Status
+
+Solver = Callable[[Problem], Solution]
+
+_EQUALITY = 5  # daqp's mark of a row that must hold with equality
+_DAQP_STATUS = {1: Status.SOLVED, 2: Status.SOLVED, -1: Status.INFEASIBLE}
+_TOLERANCE = 1e-9  # relative, of the methods that iterate towards the optimum
+
+
+def solve_daqp(problem: Problem) -> Solution:
+    """Arnstrom, Bemporad and Axehill's dual active-set method, which updates one factorisation: exact."""
+    rows = np.concatenate([problem.inequality_matrix, problem.equality_matrix])
+    upper = np.concatenate([problem.upper, problem.equality_target])
+    lower = np.concatenate([problem.lower, problem.equality_target])
+    count = len(problem.upper)
+    sense = np.zeros(len(upper), dtype=np.int32)
+    sense[count:] = _EQUALITY
+    x, _, flag, info = daqp.solve(problem.hessian, problem.gradient, rows, upper, lower, sense)
+    multipliers = np.asarray(info["lam"])
+    status = _DAQP_STATUS.get(flag, Status.FAILED)
+    if status is Status.FAILED and not _consistent(problem):
+        status = Status.INFEASIBLE
+    return Solution(np.asarray(x), multipliers[count:], multipliers[:count], status)
+
+
+def solve_quadprog(problem: Problem) -> Solution:
+    """Goldfarb and Idnani's dual active-set method: exact."""
+    above, below = np.isfinite(problem.upper), np.isfinite(problem.lower)
+    rows = np.concatenate(
+        [problem.equality_matrix, -problem.inequality_matrix[above], problem.inequality_matrix[below]]
+    )
+    limits = np.concatenate([problem.equality_target, -problem.upper[above], problem.lower[below]])
+    count, n_above = len(problem.equality_target), int(above.sum())
+    try:
+        x, _, _, _, found, _ = quadprog.solve_qp(problem.hessian, -problem.gradient, rows.T, limits, count)
+    except ValueError as error:
+        infeasible = "inconsistent" in str(error)
+        return _nothing(problem, Status.INFEASIBLE if infeasible else Status.FAILED)
+    z = np.zeros(len(problem.upper))
+    z[above] += found[count : count + n_above]
+    z[below] -= found[count + n_above :]
+    return Solution(x, -found[:count], z, Status.SOLVED)
+
+
+def solve_piqp(problem: Problem) -> Solution:
+    """A proximal interior-point method."""
+    import piqp
+
+    solver = piqp.DenseSolver()
+    solver.settings.eps_rel = _TOLERANCE
+    solver.setup(
+        *(problem.hessian, problem.gradient, problem.equality_matrix, problem.equality_target),
+        *(problem.inequality_matrix, problem.lower, problem.upper),
+    )
+    solved = solver.solve() == piqp.PIQP_SOLVED
+    found = solver.result
+    z = np.array(found.z_u) - np.array(found.z_l)
+    return Solution(np.array(found.x), np.array(found.y), z, Status.SOLVED if solved else Status.FAILED)
+
+
+def solve_proxqp(problem: Problem) -> Solution:
+    """A proximal augmented-Lagrangian method."""
+    from proxsuite import proxqp
+
+    solver = proxqp.dense.QP(len(problem.gradient), len(problem.equality_target), len(problem.upper))
+    solver.settings.eps_rel, solver.settings.max_iter = _TOLERANCE, 200
+    solver.init(
+        *(problem.hessian, problem.gradient, problem.equality_matrix, problem.equality_target),
+        *(problem.inequality_matrix, problem.lower, problem.upper),
+    )
+    solver.solve()
+    found = solver.results
+    solved = found.info.status == proxqp.PROXQP_SOLVED
+    return Solution(np.array(found.x), np.array(found.y), np.array(found.z), Status.SOLVED if solved else Status.FAILED)
+
+
+SOLVERS: dict[str, Solver] = {
+    "daqp": solve_daqp,
+    "quadprog": solve_quadprog,
+    "piqp": solve_piqp,
+    "proxqp": solve_proxqp,
+}
+
+
+def _nothing(problem: Problem, status: Status) -> Solution:
+    """What a solver returns when it has found nothing."""
+    x, y, z = (np.full(part.shape, np.nan) for part in (problem.gradient, problem.equality_target, problem.lower))
+    return Solution(x, y, z, status)
+
+
+def _consistent(problem: Problem) -> bool:
+    """Whether some x meets the equalities."""
+    matrix, target = problem.equality_matrix, problem.equality_target
+    if not (np.isfinite(matrix).all() and np.isfinite(target).all()):
+        return True  # not a matter of feasibility
+    x, *_ = np.linalg.lstsq(matrix, target)
+    scale = np.abs(matrix) @ np.abs(x) + np.abs(target)
+    return bool((np.abs(matrix @ x - target) <= 1e-8 * scale + 1e-12).all())

@@ -1,0 +1,31 @@
+"""The centre of mass on its path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxtyping import Float
+
+from softground.arrays import Array
+from softground.control.whole_body.base import Aim, Task
+from softground.control.whole_body.references import References
+from softground.control.whole_body.snapshot import Snapshot
+
+
+class CentreOfMass(Task):
+    """Acceleration of the centre of mass, from joint accelerations: x'' = (A a + dA/dt v) / m.
+
+    Wanted: x''_ref + kd (x'_ref - x') + kp (x_ref - x).
+    """
+
+    kp: Float[Array, "3"]  # 1/s2
+    kd: Float[Array, "3"]  # 1/s
+    weight: Float[Array, "3"]
+
+    def aim(self, snapshot: Snapshot, references: References, memory: Any) -> Aim:
+        wanted, mass = references.com, snapshot.total_mass
+        error = wanted.position - snapshot.com
+        rate = wanted.velocity - snapshot.com_velocity
+        target = wanted.acceleration + self.kd * rate + self.kp * error - snapshot.momentum_bias[:3] / mass
+        matrix = snapshot.unknowns.matrix(acceleration=snapshot.momentum_matrix[:3] / mass)
+        return Aim(matrix, target, self.weight, error)

@@ -1,0 +1,133 @@
+"""Noise on what the ground does: a random wrench on every foot that touches, new in each step.
+
+romualdi2021 (V.B) models what a contact model leaves out as f_m = f + epsilon, with every component of epsilon drawn
+from a Gaussian of mean zero and standard deviation sigma (N and N m). A wrench that is constant over a step is a linear
+potential, so a noisy step is as convex as a quiet one:
+
+    Phi_m(u) = Phi(u) - epsilon.u
+
+The noise belongs to the time step: its power over a band of frequencies grows with dt for the same sigma. It obeys no
+rule of contact either, so the sum may pull on a foot that hardly touches, as in the paper.
+
+Its numbers come from the seed, the number of the foot and that of the step: a run can be repeated, and feet differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from softground.arrays import Array
+from softground.errors import MediumError
+from softground.media.base import COMPONENTS, FootInGround, Law, Medium
+from softground.robots.feet import Shape
+
+
+class NoisyMemory(eqx.Module):
+    """What the ground remembers, and how many steps have been."""
+
+    ground: Any
+    step: Float[Array, ""]  # a float, as all of a state is: exact to 2**24 steps in float32
+
+
+class NoisyLaw(Law):
+    """A law with a further, constant wrench."""
+
+    law: Law
+    extra: Float[Array, " n"]  # N, N m
+
+    def potential(self, twist):
+        return self.law.potential(twist) - (self.extra * twist).sum()
+
+    def wrench(self, twist):
+        return self.law.wrench(twist) + self.extra
+
+    def response(self, twist):
+        wrench, stiffness = self.law.response(twist)
+        return wrench + self.extra, stiffness
+
+    def along(self, twist, direction) -> NoisyAlongLine:
+        return NoisyAlongLine(self.law.along(twist, direction), (self.extra * direction).sum())
+
+
+class NoisyAlongLine(eqx.Module):
+    """The potential of a noisy law on a line of twists."""
+
+    line: Any
+    power: Float[Array, ""]  # W, of the extra wrench along the line
+
+    def derivatives(self, t: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        slope, curvature = self.line.derivatives(t)
+        return slope - self.power, curvature
+
+
+class Noisy(Medium):
+    """Any medium (`ground`) with Gaussian noise on the wrench of feet that touch it."""
+
+    name: ClassVar[str] = "noisy"
+
+    ground: Medium
+    sigma_force: Float[Array, ""]  # N, standard deviation of each component
+    sigma_torque: Float[Array, ""]  # N m
+    seed: Int[Array, ""]
+    foot: Int[Array, ""]  # its number on the robot: feet with one seed draw different numbers
+
+    def __init__(self, ground: Medium, sigma: float, *, sigma_torque: float | None = None, seed: int = 0):
+        """sigma: of forces in N and, unless `sigma_torque` says otherwise, of torques in N m."""
+        sigmas = {"sigma": sigma, "sigma_torque": sigma if sigma_torque is None else sigma_torque}
+        for label, value in sigmas.items():
+            if not (np.isfinite(value) and value >= 0):
+                raise MediumError(f"{label} of the noise must be >= 0 and finite, got {value}")
+        if not 0 <= seed < 2**32:
+            raise MediumError(f"the seed of the noise must be an integer from 0 to 2**32 - 1, got {seed}")
+        self.ground = ground
+        self.sigma_force, self.sigma_torque = (np.asarray(value, dtype=float) for value in sigmas.values())
+        self.seed, self.foot = np.asarray(seed, dtype=np.uint32), np.asarray(0, dtype=np.uint32)
+
+    @property
+    def kind(self) -> str:
+        return self.ground.kind
+
+    def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
+        return self.ground.reference(foot)
+
+    def for_foot(self, shape: Shape, planar: bool) -> Noisy:
+        return eqx.tree_at(lambda noisy: noisy.ground, self, self.ground.for_foot(shape, planar))
+
+    def under_feet(self, shapes: Sequence[Shape], planar: bool) -> list[Noisy]:
+        """One for each foot, with noise of its own."""
+        grounds = self.ground.under_feet(shapes, planar)
+        fitted = lambda noisy: (noisy.ground, noisy.foot)  # noqa: E731
+        return [eqx.tree_at(fitted, self, (ground, np.uint32(number))) for number, ground in enumerate(grounds)]
+
+    def initial_memory(self, foot: FootInGround) -> NoisyMemory:
+        return NoisyMemory(self.ground.initial_memory(foot), jnp.zeros_like(foot.depth))
+
+    def law(self, foot: FootInGround, memory: NoisyMemory, dt) -> NoisyLaw:
+        quiet = self.ground.law(foot, memory.ground, dt)
+        noise = self.noise(memory.step)
+        # Ground that would push a foot which stands still touches it, be it at the heel alone.
+        touches = (quiet.wrench(jnp.zeros_like(noise)) != 0).any()
+        return NoisyLaw(quiet, jnp.where(touches, noise, 0.0))
+
+    def noise(self, step: Float[Array, ""]) -> Float[Array, " n"]:
+        """The extra wrench of a step, N and N m."""
+        components = COMPONENTS[self.kind]
+        key = jax.random.fold_in(jax.random.fold_in(jax.random.key(self.seed), self.foot), step.astype(jnp.uint32))
+        sigmas = jnp.where(components < 3, self.sigma_force, self.sigma_torque).astype(step.dtype)
+        return sigmas * jax.random.normal(key, (len(components),), step.dtype)
+
+    def remember(self, foot: FootInGround, memory: NoisyMemory, law: NoisyLaw, twist, dt) -> NoisyMemory:
+        return NoisyMemory(self.ground.remember(foot, memory.ground, law.law, twist, dt), memory.step + 1)
+
+    def stored_energy(self, foot: FootInGround, memory: NoisyMemory) -> Float[Array, ""]:
+        return self.ground.stored_energy(foot, memory.ground)
+
+    def outside_data(self, foot: FootInGround) -> Bool[Array, ""]:
+        return self.ground.outside_data(foot)

@@ -1,0 +1,8 @@
+"""Visco-elastic ground (romualdi2021): the medium, the soles on it, and Lemma 1 as functions for controllers."""
+
+from softground.media.visco_elastic.fields import Field, Stretches
+from softground.media.visco_elastic.friction import FrictionLaw, bounded_force
+from softground.media.visco_elastic.medium import Firm, Memory, ViscoElastic
+from softground.media.visco_elastic.sole import Patch, patch
+
+__all__ = ["Field", "Firm", "FrictionLaw", "Memory", "Patch", "Stretches", "ViscoElastic", "bounded_force", "patch"]

@@ -1,0 +1,76 @@
+"""Ground whose stiffness or damping changes from place to place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from softground.arrays import Array
+from softground.errors import MediumError
+
+
+def as_float(value) -> Array:
+    """Parameters as arrays of floats: of NumPy unless they are traced."""
+    return value if isinstance(value, jax.Array) else np.asarray(value, dtype=float)
+
+
+class Field(eqx.Module):
+    """A positive number for every place. Its parameters are leaves: differentiable, and kept in run files."""
+
+    def __call__(self, position: Float[Array, "3"]) -> Float[Array, ""]:
+        """The value at a position in the world, m."""
+        raise NotImplementedError
+
+
+class Stretches(Field):
+    """Piecewise constant along the world's x axis: values[i] before edges[i], the last one from the last edge on."""
+
+    edges: Float[Array, " n"] = eqx.field(converter=as_float)  # m, increasing
+    values: Float[Array, " n+1"] = eqx.field(converter=as_float)
+
+    def __check_init__(self):
+        edges, values = np.asarray(self.edges), np.asarray(self.values)
+        if edges.ndim != 1 or values.shape != (edges.size + 1,):
+            raise MediumError(
+                "stretches need a list of edges and one value more, "
+                f"got edges of shape {edges.shape} and values of shape {values.shape}"
+            )
+        if not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
+            raise MediumError(f"edges of stretches must be finite and increasing, got {edges.tolist()}")
+        if not (np.isfinite(values).all() and (values > 0).all()):
+            raise MediumError(f"values of stretches must be positive and finite, got {values.tolist()}")
+
+    def __call__(self, position: Float[Array, "3"]) -> Float[Array, ""]:
+        return jnp.asarray(self.values)[(position[0] >= self.edges).sum()]
+
+
+Coefficient = Array | Field
+"""A number that holds everywhere (a scalar array), or a field."""
+
+
+def as_coefficient(value) -> Any:
+    """Numbers as arrays; fields, and what `check_coefficient` will refuse, as they are."""
+    return value if callable(value) else as_float(value)
+
+
+def check_coefficient(coefficient: Coefficient, label: str) -> None:
+    """Raise unless it is a positive number or a field; what a field's values are is the field's business."""
+    if isinstance(coefficient, Field):
+        return
+    if callable(coefficient):
+        raise MediumError(
+            f"{label} of the ground must be a positive number or a media.visco_elastic.Field, got {coefficient!r}"
+        )
+    value = np.asarray(coefficient)
+    if not (value.ndim == 0 and np.isfinite(value) and value > 0):
+        raise MediumError(f"{label} of the ground must be positive and finite, got {value}")
+
+
+def value_at(coefficient: Coefficient, position: Float[Array, "3"]) -> Float[Array, ""]:
+    """What a coefficient is at a position in the world."""
+    return coefficient(position) if isinstance(coefficient, Field) else coefficient

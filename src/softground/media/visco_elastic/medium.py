@@ -1,0 +1,170 @@
+"""Visco-elastic ground: a continuum of springs and dampers under the sole (romualdi2021).
+
+Every point x of the sole is pulled back to where it touched down, with a force per area (their eq. 8)
+
+    rho(x, dx/dt) = k (x_bar - x) - b dx/dt,
+
+and Lemma 1 integrates rho over the sole (eqs 9 and 10; `lemma`). We put the sole's area on points that give *the same*
+wrench (`sole`), and can then let each point lift off and slip on its own, which the lemma leaves aside ("valid as long
+as the normal forces are positive and the tangential component lies inside the friction cone").
+
+Over a time step the spring is taken at its end, x + dt u, so the force per area at a point is
+y(u) = k (x_bar - x) - (b + dt k) u: isotropic in u. The ground only pushes, and friction bounds the tangential force
+by a disc whose radius is friction times the point's normal force *one step ago*: a convex law (`friction`), which
+makes the step convex for any stiffness: 1 ms steps where explicit integration needs 10 us. Taking the radius of the
+disc from the step before is what keeps Coulomb's law convex without the side effect of the usual convex cone, which
+pushes a slipping foot out of the ground (docs/media.md).
+
+Memory: the anchor x_bar of each point and its normal force. The anchor is set where the point meets the surface, and
+dragged along by slip. Stiffness and damping may be fields of the place (`fields`). As in the paper all points of a
+sole share the values where the foot touched down, that is at the mean of its anchors.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from softground.arrays import Array
+from softground.errors import MediumError
+from softground.media.base import COMPONENTS, FootInGround, Medium
+from softground.media.visco_elastic.fields import Coefficient, as_coefficient, as_float, check_coefficient, value_at
+from softground.media.visco_elastic.friction import FrictionLaw, velocity_map
+from softground.media.visco_elastic.sole import Patch, patch
+from softground.robots.feet import Shape, Sphere
+
+
+class Memory(eqx.Module):
+    """What the ground remembers of a foot's points."""
+
+    anchor: Float[Array, "p 3"]  # m, world; for a ball, which rolls, the stretch of the spring instead
+    normal_force: Float[Array, " p"]  # N, in the last step
+
+
+class ViscoElastic(Medium):
+    """Ground of springs and dampers with Coulomb friction: foam, carpet, turf."""
+
+    name: ClassVar[str] = "visco_elastic"
+
+    stiffness: Coefficient = eqx.field(converter=as_coefficient, default=8e5)  # k, N/m per m2
+    damping: Coefficient = eqx.field(converter=as_coefficient, default=1e4)  # b, N s/m per m2
+    friction: Float[Array, ""] = eqx.field(converter=as_float, default=0.6)
+    to_edge: bool = eqx.field(static=True, default=False)  # whether the sole's points reach its edge (`sole`)
+    sole: Patch | None = None
+    components: str = eqx.field(static=True, default="spatial")
+
+    def __check_init__(self):
+        check_coefficient(self.stiffness, "stiffness")
+        check_coefficient(self.damping, "damping")
+        if not (np.isfinite(self.friction) and self.friction >= 0):
+            raise MediumError(f"friction of the ground must be >= 0 and finite, got {self.friction:g}")
+
+    @property
+    def kind(self) -> str:
+        return self.components
+
+    def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
+        """A ball is pushed where it touches, below its centre; a sole at its centre."""
+        sole = self._sole
+        up = np.array([0.0, 0.0, 1.0])
+        return (-sole.radius * up).astype(foot.depth.dtype) if sole.is_ball else None
+
+    def for_foot(self, shape: Shape, planar: bool) -> ViscoElastic:
+        components = "planar" if planar else "point" if isinstance(shape, Sphere) else "spatial"
+        return dataclasses.replace(self, sole=patch(shape, self.to_edge), components=components)
+
+    def under_feet(self, shapes: Sequence[Shape], planar: bool) -> list[ViscoElastic]:
+        """One for each foot, all with as many points, so that they can be stacked."""
+        fitted = [self.for_foot(shape, planar) for shape in shapes]
+        count = max(len(one._sole.points) for one in fitted)
+        return [dataclasses.replace(one, sole=one._sole.with_points(count)) for one in fitted]
+
+    def initial_memory(self, foot: FootInGround) -> Memory:
+        """Springs relaxed where the foot is, and carrying it if it is below the surface."""
+        sole = self._sole
+        arms = sole.points @ foot.rotation.T
+        here = foot.position + arms @ foot.surface.T
+        depth = jnp.maximum(foot.depth - arms[:, 2], 0.0)
+        anchor = jnp.zeros_like(here) if sole.is_ball else here
+        stiffness, _ = self._coefficients(foot, anchor)
+        return Memory(anchor, stiffness * self._areas(foot) * depth)
+
+    @property
+    def _sole(self) -> Patch:
+        if self.sole is None:
+            raise MediumError("this ground does not know the foot yet: call medium.for_foot(shape, planar)")
+        return self.sole
+
+    def law(self, foot: FootInGround, memory: Memory, dt) -> FrictionLaw:
+        arms, depth, stretch = self._points(foot, memory)
+        areas = self._areas(foot)
+        stiffness, damping = self._coefficients(foot, memory.anchor)
+        # Above the surface a damper would push before the foot has touched: only the spring's end may act there.
+        damping = jnp.where(depth > 0, damping, 0.0)
+        return FrictionLaw(
+            offset=stiffness * areas[:, None] * stretch,
+            slope=areas * (damping + dt * stiffness),
+            arm=velocity_map(arms)[..., COMPONENTS[self.kind]],
+            bound=self.friction * memory.normal_force,
+        )
+
+    def remember(self, foot, memory: Memory, law: FrictionLaw, twist, dt) -> Memory:
+        """Anchors slip by what the springs cannot hold.
+
+        With force f per area at the end of the step, a spring in series with the sliding contact is left with the
+        stretch (dt f + b s) / (dt k + b), s being its stretch before: s - dt u where the point sticks, and always
+        at most what the work done on it pays for (docs/media.md).
+        """
+        arms, depth, stretch = self._points(foot, memory)
+        stiffness, damping = self._coefficients(foot, memory.anchor)
+        damping = jnp.where(depth > 0, damping, 0.0)[:, None]
+        force = law.point_forces(twist)
+        left = (dt * force / self._areas(foot)[:, None] + damping * stretch) / (dt * stiffness + damping)
+        if self._sole.is_ball:
+            tangential = left * np.array([1, 1, 0], left.dtype)
+            return Memory(tangential @ foot.surface.T, force[:, 2])
+        moved = arms + dt * (law.arm * twist).sum(-1) + left
+        return Memory(foot.position + moved @ foot.surface.T, force[:, 2])
+
+    def stored_energy(self, foot, memory) -> Float[Array, ""]:
+        _, depth, stretch = self._points(foot, memory)
+        stiffness, _ = self._coefficients(foot, memory.anchor)
+        energy = stiffness * self._areas(foot) * (stretch**2).sum(-1) / 2
+        return jnp.where(depth > 0, energy, 0.0).sum()
+
+    def _points(self, foot: FootInGround, memory: Memory):
+        """Arm from the reference point, depth, and stretch of the spring of every point, surface frame."""
+        sole = self._sole
+        arms = sole.points @ foot.rotation.T  # all zero for a ball
+        depth = foot.depth - arms[:, 2]
+        anchor = memory.anchor
+        anchored = anchor @ foot.surface if sole.is_ball else (anchor - foot.position) @ foot.surface - arms
+        tangential = jnp.where(depth[:, None] > 0, anchored[:, :2], 0.0)
+        return arms, depth, jnp.concatenate([tangential, depth[:, None]], -1)
+
+    def _areas(self, foot: FootInGround) -> Float[Array, " p"]:
+        """Areas of the points, projected on the surface (the factor |e3' R e3| of eqs 9 and 10), m2."""
+        projection = 1.0 if self._sole.is_ball else jnp.abs(foot.rotation[2, 2])
+        return self._sole.areas * jnp.maximum(projection, 1e-3)
+
+    def _coefficients(self, foot: FootInGround, anchor: Float[Array, "p 3"]):
+        """Stiffness and damping where the foot touched down; under a ball, which rolls, where it is."""
+        sole = self._sole
+        place = foot.position if sole.is_ball else sole.areas @ anchor / sole.area
+        return value_at(self.stiffness, place), value_at(self.damping, place)
+
+
+class Firm(ViscoElastic):
+    """Firm ground: so stiff and damped that a foot sinks a fraction of a millimetre. The rigid reference."""
+
+    name: ClassVar[str] = "firm"
+
+    stiffness: Coefficient = eqx.field(converter=as_coefficient, default=1e8)
+    damping: Coefficient = eqx.field(converter=as_coefficient, default=1e6)
+    friction: Float[Array, ""] = eqx.field(converter=as_float, default=0.8)

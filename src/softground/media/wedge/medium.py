@@ -1,0 +1,202 @@
+"""Sand that turns solid under a foot, as a medium (chen2026, after Chen et al. 2025).
+
+Grains under a sole that goes down jam into a wedge with flanks of the friction angle. The wedge moves with the foot,
+meets the resistance of the grains around it on its faces (8), and adds its mass to the foot's; the foot's sides
+bulldoze (9):
+
+    ground = Wedge(zeta=1.36).for_foot(HalfCylinder(radius=0.04, width=0.08), planar=True)
+
+One slice of the foot is in `geometry`, the forces on it in `resistance`, a foot in space in `slices`, the potential in
+`law`, the derivation in docs/chen2026.md.
+
+Forces act where they arise, on the faces of the wedge, so their torque follows: under a flat sole the centre of
+pressure moves to the face that leads; a round sole rolls, and its wedge stays below its lowest point.
+
+The ground remembers the wedge's velocity and mass, for its momentum, and how far the foot has slipped sideways since
+it touched down. The wedge lets go of a foot that was lifted in the step before: grains do not pull.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jaxtyping import Bool, Float
+
+from softground.arrays import Array
+from softground.errors import MediumError
+from softground.media.base import COMPONENTS, FootInGround, Medium
+from softground.media.wedge.geometry import Solid, solid_under
+from softground.media.wedge.law import ForceSets, WedgeLaw, velocity_maps
+from softground.media.wedge.resistance import lateral_force, stress_sets, wall_stress
+from softground.media.wedge.slices import Slices, one_slice, two_slices
+from softground.media.wedge.sole import BallSole, Sole, sole_of
+from softground.media.wrench_space import DEFAULT_EPS, SupportFunction
+from softground.robots.feet import Shape
+
+FRICTION_ANGLE = float(np.deg2rad(38.0))
+"""phi_s, which chen2026 takes for most sands, rad."""
+
+
+def _as_float(value) -> Array:
+    return value if isinstance(value, jax.Array) else np.asarray(value, dtype=float)
+
+
+def _is_sound(value: Array, holds: Callable[[np.ndarray], np.ndarray]) -> bool:
+    """Whether a parameter is finite and fulfils a condition; one that is being traced cannot be asked."""
+    if isinstance(value, Tracer):
+        return True
+    known = np.asarray(value)
+    return bool((np.isfinite(known) & holds(known)).all())
+
+
+class Memory(eqx.Module):
+    """What the ground remembers of a foot."""
+
+    velocity: Float[Array, "3"]  # m/s, world, of the wedge in the last step
+    mass: Float[Array, ""]  # kg, of the wedge that went along
+    slip: Float[Array, ""]  # m, to the foot's left since touch-down
+
+
+class Wedge(Medium):
+    """Granular ground with a solid wedge under the sole.
+
+    zeta, density and friction angle are those of chen2026's sand; the paper does not give lambda and the growth.
+    A density of zero leaves the added mass out.
+    """
+
+    name: ClassVar[str] = "wedge"
+
+    zeta: Float[Array, ""] = eqx.field(converter=_as_float, default=1.36)  # N/cm3, stress per depth on a plate
+    saturation_length: Float[Array, ""] = eqx.field(converter=_as_float, default=0.05)  # m, lambda of (9)
+    density: Float[Array, ""] = eqx.field(converter=_as_float, default=1660.0)  # kg/m3, of the solid grains
+    growth: Float[Array, ""] = eqx.field(converter=_as_float, default=1.0)  # m of wedge per m of depth, flat soles
+    eps: Float[Array, ""] = eqx.field(converter=_as_float, default=DEFAULT_EPS)  # W, temperature
+    friction_angle: float = eqx.field(static=True, converter=float, default=FRICTION_ANGLE)  # rad, phi_s
+    sole: Sole | None = None
+    components: str = eqx.field(static=True, default="")
+
+    def __check_init__(self):
+        for label in ("zeta", "saturation_length", "growth", "eps"):
+            if not _is_sound(getattr(self, label), lambda value: value > 0):
+                raise MediumError(f"{label} of a wedge medium must be positive and finite, got {getattr(self, label)}")
+        if not _is_sound(self.density, lambda value: value >= 0):
+            raise MediumError(f"density of a wedge medium must be >= 0 kg/m3 and finite, got {self.density}")
+        if not 0 < self.friction_angle < np.pi / 2:
+            raise MediumError(f"friction_angle must lie between 0 and pi/2 rad, got {self.friction_angle}")
+
+    def for_foot(self, shape: Shape, planar: bool) -> Wedge:
+        sole = sole_of(shape)
+        components = "planar" if planar else "point" if isinstance(sole, BallSole) else "spatial"
+        return dataclasses.replace(self, sole=sole, components=components)
+
+    @property
+    def _bound(self) -> Sole:
+        if self.sole is None:
+            raise MediumError(_UNBOUND)
+        return self.sole
+
+    @property
+    def kind(self) -> str:
+        if not self.components:
+            raise MediumError(_UNBOUND)
+        return self.components
+
+    def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
+        """A round sole is met at its lowest point, wherever it has rolled to; a flat one at its centre."""
+        if self._bound.is_flat:
+            return None
+        return -self._bound.clearance * np.array([0, 0, 1], foot.depth.dtype)
+
+    # -- the wedge ---------------------------------------------------------------------------------------
+
+    def slices(self, foot: FootInGround) -> Slices:
+        """The slices that stand for this foot."""
+        if self.kind != "spatial":
+            return one_slice(foot)
+        sole = self._bound
+        chord = sole.chord(foot.depth, foot.tilt, self.friction_angle)
+        return two_slices(foot, sole.across(chord), sole.clearance)
+
+    def solids(self, slices: Slices) -> Solid:
+        """The wedge under every slice (leading axis)."""
+        under = lambda depth: solid_under(self._bound, depth, slices.tilt, self.friction_angle, self.growth)  # noqa: E731
+        return jax.vmap(under)(slices.depths)
+
+    def added_mass(self, solids: Solid) -> Float[Array, ""]:
+        """Mass of the solid grains, kg."""
+        return self.density * (self._widths(solids) * solids.area).sum()
+
+    def _widths(self, solids: Solid) -> Float[Array, " s"]:
+        """Width for which each slice stands, m."""
+        return jax.vmap(self._bound.across)(solids.chord) / len(solids.area)
+
+    # -- the step ----------------------------------------------------------------------------------------
+
+    def initial_memory(self, foot: FootInGround) -> Memory:
+        return Memory(jnp.zeros(3, foot.depth.dtype), jnp.zeros_like(foot.depth), jnp.zeros_like(foot.depth))
+
+    def law(self, foot: FootInGround, memory: Memory, dt) -> WedgeLaw:
+        slices = self.slices(foot)
+        solids = self.solids(slices)
+        groups = (self._faces(slices, solids),)
+        if self.kind != "planar":
+            groups += (self._sides(slices, solids, memory.slip),)
+        velocity = (foot.surface * memory.velocity[:, None]).sum(0)
+        mass = jnp.where(velocity[2] > 0, 0.0, self.added_mass(solids))
+        # Grains that joined were at rest; those that stayed behind took their momentum with them.
+        kept = jnp.minimum(memory.mass, mass) / jnp.where(mass > 0, mass, 1.0)
+        at_reference = velocity_maps(jnp.zeros_like(velocity), COMPONENTS[self.kind])
+        return WedgeLaw(groups, mass, at_reference, kept * velocity, dt)
+
+    def _faces(self, slices: Slices, solids: Solid) -> ForceSets:
+        """Every face of every slice, at the place where its force acts."""
+        faces, dtype = solids.faces, slices.depth.dtype
+        stresses = stress_sets(self.friction_angle, self._bound.is_flat).astype(dtype) @ slices.turn.T
+        forces = (self.zeta * self._widths(solids)[:, None] * faces.load)[..., None, None] * stresses
+        offset = jnp.broadcast_to(slices.offset[:, None], faces.x.shape)
+        return self._sets(forces, slices.places(faces.x, faces.depth, offset))
+
+    def _sides(self, slices: Slices, solids: Solid, slip: Float[Array, ""]) -> ForceSets:
+        """Left and right side, each cut in a front and a rear half so that they resist a turn as well."""
+        left = np.array([[1, 1], [-1, -1]], slices.depth.dtype)
+        ahead = left.T
+        offset = left * self._bound.across(jax.tree.map(jnp.mean, solids.chord)) / 2
+        depth = jnp.maximum(slices.depth_at(offset), 0.0)
+        x = ahead * solids.chord.length.mean() / math.sqrt(12)
+        size = lateral_force(depth, left * slip, self.saturation_length, wall_stress())
+        forces = (-self.zeta / 2 * left * size)[..., None, None] * slices.turn[:, 1]
+        with_none = jnp.concatenate([forces, jnp.zeros_like(forces)], axis=-2)
+        return self._sets(with_none, slices.places(x, 2 / 3 * depth, offset))
+
+    def _sets(self, forces: Float[Array, "a b k 3"], places: Float[Array, "a b 3"]) -> ForceSets:
+        arms = velocity_maps(places, COMPONENTS[self.kind])
+        vertices = forces.reshape(-1, *forces.shape[2:])
+        eps = jnp.broadcast_to(jnp.asarray(self.eps, forces.dtype), len(vertices))
+        return ForceSets(SupportFunction(vertices, eps), arms.reshape(-1, *arms.shape[2:]))
+
+    def remember(self, foot: FootInGround, memory: Memory, law: WedgeLaw, twist, dt) -> Memory:
+        velocity = law.wedge_velocity(twist)
+        sideways = velocity[1] if self.kind != "spatial" else (velocity * self.slices(foot).turn[:, 1]).sum()
+        slip = jnp.where(foot.depth > 0, memory.slip + dt * sideways, 0.0)
+        return Memory((foot.surface * velocity).sum(-1), law.mass, slip)
+
+    def stored_energy(self, foot: FootInGround, memory: Memory) -> Float[Array, ""]:
+        """Kinetic energy of the solid grains, J: the foot can get it back when it slows down."""
+        return memory.mass * (memory.velocity**2).sum() / 2
+
+    def outside_data(self, foot: FootInGround) -> Bool[Array, ""]:
+        """A flat sole steeper than the wedge's flanks."""
+        if not self._bound.is_flat:
+            return jnp.zeros_like(foot.depth, dtype=bool)
+        return (foot.depth > 0) & (jnp.abs(self.slices(foot).tilt) > self.friction_angle)
+
+
+_UNBOUND = "a wedge depends on the foot's shape: call medium.for_foot(shape, planar) first, as a simulator does"

@@ -1,0 +1,55 @@
+"""Whether, when and how a robot fell in a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+LOWEST_SHARE = 0.5
+"""A robot has fallen when its centre of mass is lower than this share of its height at the start, ..."""
+GREATEST_TILT = np.deg2rad(60.0)
+"""... or its base leans further than this from where it stood, rad."""
+
+
+@dataclass(frozen=True)
+class Fall:
+    """A fall: when it was first seen, and what gave it away."""
+
+    time: float  # s
+    reason: str
+
+
+def find_fall(dataset: xr.Dataset) -> Fall | None:
+    """The fall of a run; None where the robot stayed on its feet.
+
+    Heights are over z = 0: for walks on level ground.
+    """
+    time = dataset["time"].values
+    height, tilt = dataset["center_of_mass"].sel(xyz="z").values, base_tilt(dataset)
+    if dataset.attrs["ended"] == "non-finite":
+        return Fall(float(time[-1]), "the state became non-finite")
+    low = height < LOWEST_SHARE * height[0]
+    leaning = tilt > GREATEST_TILT
+    fallen = np.flatnonzero(low | leaning)
+    if not len(fallen):
+        return None
+    first = fallen[0]
+    if leaning[first]:
+        return Fall(float(time[first]), f"the base leans {np.rad2deg(tilt[first]):.0f} degrees")
+    return Fall(float(time[first]), f"the centre of mass is {height[first]:.3f} m high, {height[0]:.3f} m at the start")
+
+
+def base_tilt(dataset: xr.Dataset) -> np.ndarray:
+    """Angle (rad) between the base's up axis and where it pointed at the start of the run."""
+    names = [str(name) for name in dataset["q"].values]
+    first = names[0].removesuffix("_x")
+    quaternion = [f"{first}_q{part}" for part in "wxyz"]
+    if not set(quaternion) <= set(names):
+        pitch = dataset["base_pitch"].values
+        return np.abs(pitch - pitch[0])
+    w, x, y, z = dataset["configuration"].sel(q=quaternion).values.T
+    up = np.stack([2 * (x * z + w * y), 2 * (y * z - w * x), w * w - x * x - y * y + z * z], axis=-1)
+    up /= np.linalg.norm(up, axis=1, keepdims=True)
+    return np.arccos(np.clip(up @ up[0], -1.0, 1.0))

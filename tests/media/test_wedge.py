@@ -1,0 +1,410 @@
+"""The solid wedge: closed forms beside quadrature of resistive force theory, its mass, limits, symmetry."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.optimize import brentq
+from scipy.spatial.transform import Rotation
+
+from softground.errors import MediumError
+from softground.media import Wedge
+from softground.media.base import COMPONENTS, FootInGround
+from softground.media.resistive.stress import plane_stress
+from softground.media.wedge import FlatSole, RoundSole, lateral_force, sagittal_force, sole_of, solid_under
+from softground.media.wedge.medium import FRICTION_ANGLE, Memory
+from softground.media.wedge.resistance import DIRECTIONS, stress_sets, wall_stress
+from softground.robots.feet import Box, Cylinder, HalfCylinder, Polygon, Sphere
+
+PHI, SLOPE = FRICTION_ANGLE, np.tan(FRICTION_ANGLE)
+FLAT, ROUND = Box(0.1, 0.06, 0.02), HalfCylinder(0.04, 0.08)
+GROWTH, ZETA, DT = 0.8, 1.36, 1e-3
+#: (shape, depth, tilt): level, tilted either way, an edge in the air, just in, steeper than the flanks, deep
+POSES = [
+    (FLAT, 0.03, 0.0),
+    (FLAT, 0.03, 0.25),
+    (FLAT, 0.03, -0.4),
+    (FLAT, 0.004, 0.3),
+    (FLAT, 0.004, -0.3),
+    (FLAT, -0.003, 0.3),
+    (FLAT, 0.02, 0.9),
+    (FLAT, 1.0, 0.1),
+    (ROUND, 0.001, 0.0),
+    (ROUND, 0.006, 0.3),
+    (ROUND, 0.03, 0.3),
+    (ROUND, 1.0, 0.0),
+]
+
+
+def outline(shape, depth, tilt):
+    """Points (x, depth), m, along the sole from rear to front, and along the wedge back to the rear: by hand."""
+    if isinstance(shape, HalfCylinder):
+        sole = _arc(shape.radius, depth)
+        share = 1.0
+    else:
+        sole = _plate(shape.length, depth, tilt)
+        share = 1 - np.exp(-GROWTH * max(depth, 0.0) / (shape.length / 2 * SLOPE))
+    (rear, front) = sole[0], sole[-1]
+    # Lines down from both ends meet in the apex: x + d / slope is constant on the front one, x - d / slope on the rear.
+    lines = np.array([[1.0, 1 / SLOPE], [1.0, -1 / SLOPE]])
+    apex = np.linalg.solve(lines, [lines[0] @ front, lines[1] @ rear])
+    deeper = max(rear[1], front[1])
+    level = deeper + share * (apex[1] - deeper)
+    corners = [
+        np.linalg.solve([line, [0, 1]], [line @ end, level]) for line, end in zip(lines, (front, rear), strict=True)
+    ]
+    return sole, np.array([front, *corners, rear])
+
+
+def _plate(length, depth, tilt):
+    tilt = np.clip(tilt, -PHI, PHI)
+    along = np.array([np.cos(tilt), np.sin(tilt)]) * length / 2
+    ends = [np.array([0.0, depth]) - along, np.array([0.0, depth]) + along]
+    for i in (0, 1):
+        if ends[i][1] < 0:
+            dry = ends[i][1] / (ends[i][1] - ends[1 - i][1])
+            ends[i] = ends[i] + dry * (ends[1 - i] - ends[i])
+    return np.array(ends)
+
+
+def _arc(radius, depth):
+    """Down to where the slope of the circle is that of the flanks, or where the surface cuts it: found by search."""
+    height = lambda angle: radius * (1 - np.cos(angle)) - depth  # noqa: E731
+    steep = brentq(lambda angle: np.tan(angle) - SLOPE, 0.0, 1.5)
+    reach = steep if height(steep) < 0 else brentq(height, 0.0, steep)
+    angle = np.linspace(-reach, reach, 4001)
+    return np.c_[radius * np.sin(angle), depth - radius * (1 - np.cos(angle))]
+
+
+def integrated(wedge, direction):
+    """Force and torque about the surface above the reference point, per metre of width: RFT over the faces."""
+    force, moment = np.zeros(3), 0.0
+    for start, end in itertools.pairwise(wedge):
+        length = np.hypot(*(end - start))
+        if length < 1e-12:
+            continue
+        normal = np.array([end[1] - start[1], 0.0, end[0] - start[0]]) / length  # outwards: from front to rear
+        if normal @ direction <= 0:
+            continue
+        stress = plane_stress(normal, direction)
+        force += stress * length * _integral(start, end, lambda x, depth: depth)
+        lever = -stress[0] * _integral(start, end, lambda x, depth: depth**2)  # (r x f)_y = z fx - x fz, z = -depth
+        moment += length * (lever - stress[2] * _integral(start, end, lambda x, depth: x * depth))
+    return force, moment
+
+
+def _integral(start, end, integrand):
+    """Mean of a function of (x, depth) along a line, by quadrature."""
+    return quad(lambda s: integrand(*(start + s * (end - start))), 0, 1)[0]
+
+
+def directions(count=24):
+    angle = np.linspace(-np.pi, np.pi, count, endpoint=False) + 0.1
+    return np.stack([np.cos(angle), np.zeros(count), np.sin(angle)], axis=-1)
+
+
+def shoelace(points):
+    x, y = points.T
+    return abs(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2
+
+
+def solid(shape, depth, tilt):
+    return jax.tree.map(
+        np.asarray, solid_under(sole_of(shape), jnp.asarray(depth), jnp.asarray(tilt), PHI, jnp.asarray(GROWTH))
+    )
+
+
+@pytest.mark.parametrize(("shape", "depth", "tilt"), POSES)
+def test_closed_forms_equal_the_surface_integral(shape, depth, tilt):
+    found = solid(shape, depth, tilt)
+    _, wedge = outline(shape, depth, tilt)
+    forces, moments = [], []
+    for direction in directions():
+        force, moment = integrated(wedge, direction)
+        forces.append((ZETA * shape.width * force, sagittal_force(found.faces, direction, PHI, ZETA, shape.width)))
+        lead = found.faces.load * (normals(shape) @ direction > 0)
+        stress = plane_stress(normals(shape), np.broadcast_to(direction, (len(lead), 3)))
+        closed = (lead * (-found.faces.depth * stress[:, 0] - found.faces.x * stress[:, 2])).sum()
+        moments.append((moment, closed))
+    for pairs in (forces, moments):
+        expected, value = (np.array(one) for one in zip(*pairs, strict=True))
+        np.testing.assert_allclose(value, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
+        assert np.abs(expected).max() > 0
+
+
+def normals(shape):
+    flanks = np.array([[np.sin(PHI), 0, -np.cos(PHI)], [-np.sin(PHI), 0, -np.cos(PHI)]])
+    return np.concatenate([flanks, [[0, 0, -1.0]] * 2]) if isinstance(shape, Box) else flanks
+
+
+@pytest.mark.parametrize(("shape", "depth", "tilt"), POSES)
+def test_area_is_that_of_the_outline(shape, depth, tilt):
+    """The arc by 4000 chords: relative to the wedge's area its polygon is off by some 1e-7."""
+    sole, wedge = outline(shape, depth, tilt)
+    expected = shoelace(np.concatenate([sole, wedge[1:-1]]))
+    assert solid(shape, depth, tilt).area == pytest.approx(expected, rel=1e-5, abs=1e-12)
+
+
+def test_printed_factor_for_a_level_sole():
+    """(8): alpha W I_z / (2 tan phi), with I_z = ((z + h)^2 - z^2) / cos phi on each flank once the wedge has grown."""
+    depth, height = 0.05, FLAT.length / 2 * SLOPE
+    found = solid_under(FlatSole(jnp.asarray(FLAT.length), jnp.asarray(FLAT.width)), depth, 0.0, PHI, 1e3)
+    printed = ((depth + height) ** 2 - depth**2) / np.cos(PHI) / (2 * SLOPE)
+    np.testing.assert_allclose(found.faces.load, [printed, printed, 0, 0], rtol=1e-12, atol=1e-15)
+
+
+def test_round_wedge_saturates_and_flat_one_grows():
+    sole = RoundSole(jnp.asarray(ROUND.radius), jnp.asarray(ROUND.width))
+    full = ROUND.radius**2 * (SLOPE - PHI)  # two tangents less the sector between them
+    deep = [solid_under(sole, depth, 0.0, PHI, GROWTH).area for depth in (0.002, 0.005, 0.0085, 0.02, 0.1)]
+    assert (np.diff(deep[:3]) > 0).all()
+    np.testing.assert_allclose(deep[3:], full, rtol=1e-9)
+    flat = [solid(FLAT, depth, 0.0).area for depth in (1e-4, 0.01, 0.03, 1.0)]
+    assert (np.diff(flat) > 0).all()
+    assert flat[-1] == pytest.approx(FLAT.length**2 / 4 * SLOPE, rel=1e-6)
+
+
+@pytest.mark.parametrize("slip", [0.0, 1e-4, 0.02, 10.0])
+def test_bulldozing_is_a_wall_that_grows(slip):
+    """(9) beside the integral of the wall's stress over its depth and length."""
+    depth, length = 0.03, 0.05
+    wall = plane_stress(np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0]))
+    grown = quad(lambda y: np.exp(-y / length), 0, slip)[0] if slip < 1 else length
+    expected = quad(lambda z: -wall[0] * z, 0, depth)[0] * grown
+    value = lateral_force(jnp.asarray(depth), jnp.asarray(slip), jnp.asarray(length), wall_stress())
+    assert float(value) == pytest.approx(expected, rel=1e-8, abs=1e-12)
+    assert lateral_force(jnp.asarray(depth), jnp.asarray(-slip), jnp.asarray(length), wall_stress()) == 0
+
+
+# -- the medium -------------------------------------------------------------------------------------------------
+
+
+def foot_at(depth, tilt=0.0, turn=0.0, lean=0.0):
+    rotation = Rotation.from_euler("ZYX", [turn, tilt, lean]).as_matrix()
+    return FootInGround(np.float64(depth), np.zeros(3), rotation, np.eye(3))
+
+
+def fresh(slip=0.0, velocity=(0.0, 0.0, 0.0), mass=0.0):
+    return Memory(np.array(velocity), np.float64(mass), np.float64(slip))
+
+
+@jax.jit
+def wrench_of(medium_and_foot, memory, twist):
+    medium, foot = medium_and_foot
+    law = medium.law(foot, memory, jnp.asarray(DT))
+    return law.wrench(twist), law.mass
+
+
+SHARP = Wedge(ZETA, eps=1e-9, growth=GROWTH)  # almost no smoothing
+WEIGHTLESS = Wedge(ZETA, eps=1e-9, growth=GROWTH, density=0.0)
+
+
+@pytest.mark.parametrize("shape", [FLAT, ROUND], ids=["flat", "round"])
+def test_force_of_greatest_dissipation_is_close_to_the_closed_form(shape):
+    """It dissipates at least as much as (8), but for the directions between those sampled; and not much more.
+
+    Where both flanks lead (within 52 degrees of straight down) the difference is small. Beyond, (8) drops the flank
+    that trails at once, which no convex potential can.
+    """
+    medium, depth = WEIGHTLESS.for_foot(shape, planar=True), 0.03
+    found = solid(shape, depth, 0.0)
+    closed, dissipated = [], []
+    for direction in directions(48):
+        twist = np.array([direction[0], direction[2], 0.0])
+        wrench, _ = wrench_of((medium, foot_at(depth)), fresh(), twist)
+        closed.append(-sagittal_force(found.faces, direction, PHI, ZETA, shape.width) @ direction)
+        dissipated.append(-wrench @ twist)
+    excess = (np.array(dissipated) - closed) / np.max(closed)
+    both_lead = -directions(48)[:, 2] > np.sin(PHI)
+    assert excess.min() > -0.005
+    assert excess[both_lead].max() < 0.06
+    assert excess.max() < 0.22
+    assert np.sqrt(np.mean(excess**2)) < 0.07
+
+
+def test_nine_directions_are_enough():
+    velocity = directions(720)
+    for flat in (True, False):
+        fine, coarse = (stress_sets(PHI, flat, count) for count in (721, DIRECTIONS))
+        support = [(-stresses @ velocity.T).max(axis=1) for stresses in (fine, coarse)]
+        assert (support[0] - support[1]).max() < 0.015 * support[0].max()
+
+
+@pytest.mark.parametrize("shape", [FLAT, ROUND, Sphere(0.04), Cylinder(0.03, 0.1)], ids=lambda s: type(s).__name__)
+def test_limits(shape):
+    medium = WEIGHTLESS.for_foot(shape, planar=False)
+    kind = COMPONENTS[medium.kind]
+    down, left, up = (np.eye(6)[i][kind] * s for i, s in ((2, -0.1), (1, 0.1), (2, 0.1)))
+
+    def force(depth, twist, slip=0.0):
+        return np.asarray(wrench_of((medium, foot_at(depth)), fresh(slip), twist)[0])
+
+    assert np.abs(force(0.0, down)).max() < 1e-4  # N: the force of a sole that has just touched
+    assert np.abs(force(-0.01, down)).max() < 1e-12
+    assert np.abs(force(0.03, up)).max() < 1e-6  # nothing pulls
+    straight = force(0.03, down)
+    assert straight[2] > 1
+    np.testing.assert_allclose(np.delete(straight, 2), 0, atol=1e-7 * straight[2])
+    sideways = force(0.03, left, slip=1e3)
+    saturated = ZETA * wall_stress() * float(SHARP.saturation_length) * 0.03**2 / 2
+    assert sideways[1] == pytest.approx(-saturated, rel=1e-6)
+    assert force(0.03, left, slip=0.0)[1] == 0
+    # Far down stress is all but even: twice the depth, twice the force.
+    deep = [force(depth, down)[2] for depth in (50.0, 100.0)]
+    assert deep[1] == pytest.approx(2 * deep[0], rel=2e-3)
+
+
+@pytest.mark.parametrize("shape", [FLAT, ROUND], ids=["flat", "round"])
+def test_left_and_right_are_mirror_images(shape):
+    random = np.random.default_rng(0)
+    medium = Wedge(ZETA, eps=1.0).for_foot(shape, planar=False)
+    mirror = np.array([1, -1, 1, -1, 1, -1.0])  # of a twist or wrench, in the plane y = 0
+    for _ in range(20):
+        depth, tilt, turn, lean = random.uniform([0.005, -0.3, -3, -0.3], [0.05, 0.3, 3, 0.3])
+        slip, velocity, twist = random.normal() * 0.02, random.normal(size=3), random.normal(size=6)
+        velocity[2] = -abs(velocity[2])
+        wrench, mass = wrench_of((medium, foot_at(depth, tilt, turn, lean)), fresh(slip, velocity, 0.01), twist)
+        image, _ = wrench_of(
+            (medium, foot_at(depth, tilt, -turn, -lean)), fresh(-slip, mirror[:3] * velocity, 0.01), mirror * twist
+        )
+        np.testing.assert_allclose(image, mirror * wrench, rtol=0, atol=1e-9 * np.abs(wrench).max())
+        assert mass > 0
+        assert np.abs(np.asarray(wrench)[[1, 3, 5]]).min() > 0
+
+
+def test_turning_the_foot_turns_the_wrench():
+    medium = Wedge(ZETA, eps=1.0).for_foot(FLAT, planar=False)
+    turn = Rotation.from_euler("z", 0.7).as_matrix()
+    both = np.kron(np.eye(2), turn)
+    twist, memory = np.array([0.1, -0.05, -0.2, 0.3, -0.2, 0.4]), fresh(0.01, (0.1, 0.0, -0.2), 0.02)
+    straight, _ = wrench_of((medium, foot_at(0.03, 0.2)), memory, twist)
+    turned_memory = fresh(0.01, turn @ memory.velocity, 0.02)
+    turned, _ = wrench_of((medium, foot_at(0.03, 0.2, turn=0.7)), turned_memory, both @ twist)
+    np.testing.assert_allclose(turned, both @ straight, rtol=1e-9, atol=1e-9)
+
+
+def test_in_the_plane_space_and_plane_agree():
+    """A foot that moves in its own plane, cut in two slices or one."""
+    twist = np.array([0.05, -0.2, 0.7])
+    full = np.zeros(6)
+    full[[0, 2, 4]] = twist
+    for shape in (FLAT, ROUND):
+        plane, _ = wrench_of((SHARP.for_foot(shape, planar=True), foot_at(0.03, 0.1)), fresh(), twist)
+        space, _ = wrench_of((SHARP.for_foot(shape, planar=False), foot_at(0.03, 0.1)), fresh(), full)
+        np.testing.assert_allclose(space[np.array([0, 2, 4])], plane, rtol=1e-9)
+
+
+def test_flat_sole_resists_being_turned_and_round_one_rolls():
+    pitching = np.array([0.0, 0.0, 0.5])
+    flat, _ = wrench_of((SHARP.for_foot(FLAT, planar=True), foot_at(0.02)), fresh(), pitching)
+    assert flat[2] < -0.5  # N m, against the turn
+    leaning = np.array([0, 0, 0, 0.5, 0, 0.0])
+    across, _ = wrench_of((SHARP.for_foot(ROUND, planar=False), foot_at(0.02)), fresh(), leaning)
+    assert across[3] < -0.5
+    # A round sole that rolls about its axis: the lowest point slips under it, as the same slip without a turn would.
+    medium, radius, rate = WEIGHTLESS.for_foot(ROUND, planar=True), ROUND.radius, 0.5
+    rolling, _ = wrench_of((medium, foot_at(0.02)), fresh(), np.array([-rate * radius, 0.0, rate]))
+    slipping, _ = wrench_of((medium, foot_at(0.02)), fresh(), np.array([-rate * radius, 0.0, 0.0]))
+    assert rolling[0] * slipping[0] > 0
+
+
+# -- added mass -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("shape", "depth", "tilt"), POSES[:5] + POSES[8:])
+def test_added_mass_is_the_wedge_times_its_density(shape, depth, tilt):
+    density = 1660.0
+    medium = Wedge(growth=GROWTH, density=density).for_foot(shape, planar=True)
+    sole, wedge = outline(shape, depth, tilt)
+    expected = density * shape.width * shoelace(np.concatenate([sole, wedge[1:-1]]))
+    _, mass = wrench_of((medium, foot_at(depth, tilt)), fresh(), np.zeros(3))
+    assert float(mass) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("planar", [True, False])
+def test_foot_gives_the_wedge_its_momentum(planar):
+    """Driven down at constant speed, the foot has given the wedge mass times speed: grains are caught up at rest."""
+    heavy, light = (Wedge(growth=GROWTH, density=density).for_foot(FLAT, planar=planar) for density in (1660.0, 0.0))
+    speed, steps = 0.5, 100
+    size = 3 if planar else 6
+    twist = np.zeros(size)
+    twist[1 if planar else 2] = -speed
+
+    @jax.jit
+    def push(depth, memory):
+        foot = FootInGround(depth, jnp.zeros(3), jnp.eye(3), jnp.eye(3))
+        law = heavy.law(foot, memory, jnp.asarray(DT))
+        without = light.law(foot, memory, jnp.asarray(DT)).wrench(twist)
+        after = heavy.remember(foot, memory, law, jnp.asarray(twist), jnp.asarray(DT))
+        return law.wrench(twist) - without, after
+
+    memory, impulse = heavy.initial_memory(foot_at(0.0)), np.zeros(size)
+    for step in range(steps):
+        force, memory = push(jnp.asarray(speed * DT * step), memory)
+        impulse += DT * np.asarray(force)
+    assert impulse[1 if planar else 2] == pytest.approx(float(memory.mass) * speed, rel=1e-12)
+    assert float(memory.mass) > 0.05
+    assert heavy.stored_energy(foot_at(0.05), memory) == pytest.approx(float(memory.mass) * speed**2 / 2)
+
+
+def test_wedge_lets_go_of_a_lifted_foot():
+    medium = Wedge().for_foot(ROUND, planar=True)
+    up = np.array([0.0, 0.2, 0.0])
+    force, mass = wrench_of((medium, foot_at(0.03)), fresh(0.0, (0.0, 0.0, 0.1), 0.02), up)
+    assert mass == 0
+    assert np.abs(force).max() < 1e-6
+    clinging, mass = wrench_of((medium, foot_at(0.03)), fresh(0.0, (0.0, 0.0, -0.1), 0.02), up)
+    assert mass > 0
+    assert clinging[1] < 0
+
+
+def test_slip_is_remembered_while_in_the_ground():
+    medium = Wedge().for_foot(ROUND, planar=False)
+    turn = 0.6
+    twist = np.array([-np.sin(turn), np.cos(turn), -0.5, 0, 0, 0]) * 0.1
+
+    @jax.jit
+    def slip_after(foot, memory):
+        law = medium.law(foot, memory, jnp.asarray(DT))
+        return medium.remember(foot, memory, law, jnp.asarray(twist), DT).slip
+
+    for depth, expected in ((0.02, 0.03 + 0.1 * DT), (-0.01, 0.0)):
+        assert float(slip_after(foot_at(depth, turn=turn), fresh(0.03))) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", [FLAT, ROUND, Sphere(0.04)], ids=lambda s: type(s).__name__)
+def test_keeps_single_precision(shape):
+    single = lambda tree: jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), tree)  # noqa: E731
+    for planar in (True, False):
+        medium = Wedge().for_foot(shape, planar)
+        law = jax.eval_shape(lambda *args: args[0].law(*args[1:]), *single((medium, foot_at(0.02), fresh(), DT)))
+        assert {leaf.dtype for leaf in jax.tree.leaves(law)} == {jnp.dtype("float32")}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"zeta": 0.0}, "zeta of a wedge medium must be positive"),
+        ({"zeta": -1.36}, "zeta of a wedge medium must be positive"),
+        ({"zeta": np.nan}, "zeta of a wedge medium must be positive"),
+        ({"saturation_length": 0.0}, "saturation_length of a wedge medium must be positive"),
+        ({"growth": -1.0}, "growth of a wedge medium must be positive"),
+        ({"density": -1.0}, "density of a wedge medium must be >= 0"),
+        ({"friction_angle": 38.0}, "friction_angle must lie between 0 and pi/2 rad"),
+    ],
+)
+def test_bad_input(options, message):
+    with pytest.raises(MediumError, match=message):
+        Wedge(**options)
+
+
+def test_needs_a_foot_of_a_known_shape():
+    with pytest.raises(MediumError, match="call medium"):
+        Wedge().law(foot_at(0.02), fresh(), DT)
+    with pytest.raises(MediumError, match="got Polygon"):
+        Wedge().for_foot(Polygon(((0, 0), (0.1, 0), (0, 0.1))), planar=True)
+    with pytest.raises(ValueError, match="direction of motion"):
+        sagittal_force(solid(FLAT, 0.02, 0.0).faces, np.zeros(3), PHI)

@@ -1,0 +1,171 @@
+"""Cost of transport of run files, and falls: numbers that can be worked out by hand."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+from typer.testing import CliRunner
+
+from softground.cli import app
+from softground.errors import OptionError
+from softground.media import sand
+from softground.robots import Robot
+from softground.simulation import Simulator, run, save_run
+from softground.simulation.cost_of_transport import describe_cost, loaded_intervals, stance_rows, walk_cost
+from softground.simulation.fall import base_tilt, find_fall
+
+MASS, SPEED, DT = 10.0, 0.4, 0.01
+WEIGHT = MASS * 9.81
+
+
+def walk(seconds=2.0, *, tilt=0.0, drop=1.0):
+    """A made-up walk: two feet that change every 0.2 s, two motors of +30 W and -10 W while the left foot stands.
+
+    The base leans by `tilt` about x (rad) and the robot is `drop` of its height in the second half.
+    """
+    count = round(seconds / DT)
+    time = DT * np.arange(count)
+    late = np.arange(count) >= count // 2
+    left = np.arange(count) // round(0.2 / DT) % 2 == 0
+    lean = np.where(late, tilt, 0.0)
+    configuration = np.zeros((count, 7))
+    configuration[:, 3], configuration[:, 4] = np.cos(lean / 2), np.sin(lean / 2)
+    wrench = np.zeros((count, 2, 6))
+    wrench[:, 0, 2], wrench[:, 1, 2] = WEIGHT * left, WEIGHT * ~left
+    position = np.stack([SPEED * time, 0 * time, np.where(late, drop, 1.0) * 0.5], axis=-1)
+    names = ["root_x", "root_y", "root_z", "root_qw", "root_qx", "root_qy", "root_qz"]
+    return xr.Dataset(
+        {
+            "configuration": (("time", "q"), configuration),
+            "velocity": (("time", "v"), np.tile([3.0, 2.0], (count, 1))),
+            "torque": (("time", "motor"), np.where(left[:, None], [10.0, -5.0], [0.0, 0.0])),
+            "wrench_world": (("time", "foot", "wrench_axis"), wrench),
+            "base_position": (("time", "xyz"), position),
+            "base_pitch": (("time",), np.zeros(count)),
+            "center_of_mass": (("time", "xyz"), position),
+        },
+        coords={
+            "time": time,
+            "q": names,
+            "motor_dof": ("motor", [0, 1]),
+            "foot": ["left", "right"],
+            "wrench_axis": ["fx", "fy", "fz", "tx", "ty", "tz"],
+            "xyz": ["x", "y", "z"],
+        },
+        attrs={"mass_kg": MASS, "robot": "made up", "ended": "finished"},
+    )
+
+
+def test_walk_and_stances_by_hand():
+    cost = walk_cost(walk())
+    assert cost.fall is None
+    # 20 W net, 40 W counted by motor, while the left foot stands: half of the time
+    assert cost.walk.energy == pytest.approx(20.0 * 1.0)
+    assert cost.walk.energy_per_motor == pytest.approx(40.0 * 1.0)
+    assert cost.walk.distance == pytest.approx(SPEED * (2.0 - DT))
+    assert cost.walk.cost_of_transport == pytest.approx(20.0 / (WEIGHT * SPEED * (2.0 - DT)))
+    assert cost.walk.dimensionless_speed == pytest.approx(SPEED / np.sqrt(9.81 * 0.5))
+    # ten stances, of which the first and the last touch an end of the run
+    assert [stance.foot for stance in cost.stances] == ["right", "left"] * 4
+    on_left = 20.0 / (WEIGHT * SPEED)
+    for stance in cost.stances:
+        assert stance.cost.end - stance.cost.start == pytest.approx(0.2)
+        assert stance.cost.cost_of_transport == pytest.approx(on_left if stance.foot == "left" else 0.0, abs=1e-12)
+    described = describe_cost(cost)
+    assert described["stances"] == 8
+    assert described["cost_per_stance_mean"] == pytest.approx(on_left / 2)
+    assert described["cost_per_stance_deviation"] == pytest.approx(on_left / 2)
+    assert [row["foot"] for row in stance_rows(cost)][:2] == ["right", "left"]
+
+
+def test_part_of_a_run():
+    part = walk_cost(walk(), start=0.4, end=0.8)
+    assert part.walk.distance == pytest.approx(0.4 * SPEED)
+    assert part.walk.energy == pytest.approx(20.0 * 0.2)
+    with pytest.raises(OptionError, match=r"lasts from 0 to 1.99 s: nothing between 3.0 and None s"):
+        walk_cost(walk(), start=3.0)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "reason"),
+    [
+        (walk(drop=0.45), "the centre of mass is 0.225 m high, 0.500 m at the start"),
+        (walk(tilt=1.2), "the base leans 69 degrees"),
+        (walk(tilt=-1.2), "the base leans 69 degrees"),
+        (walk().assign_attrs(ended="non-finite"), "the state became non-finite"),
+    ],
+)
+def test_a_fall_has_no_cost(dataset, reason):
+    cost = walk_cost(dataset)
+    assert cost.fall.reason == reason
+    assert (cost.walk, cost.stances) == (None, ())
+    described = describe_cost(cost)
+    assert described["fell"]
+    assert described["cost_of_transport"] is None
+    if dataset.attrs["ended"] == "finished":
+        assert cost.fall.time == pytest.approx(1.0)
+
+
+def test_lower_and_leaning_but_on_its_feet():
+    assert find_fall(walk(drop=0.55, tilt=1.0)) is None
+    np.testing.assert_allclose(base_tilt(walk(tilt=1.0))[[0, -1]], [0.0, 1.0], atol=1e-9)
+
+
+def test_going_nowhere_has_no_cost():
+    standing = walk()
+    standing["center_of_mass"].loc[{"xyz": "x"}] = 0.0
+    cost = walk_cost(standing)
+    assert cost.walk.cost_of_transport is None
+    assert describe_cost(cost)["cost_per_stance_mean"] is None
+    backwards = walk()
+    backwards["center_of_mass"].loc[{"xyz": "x"}] *= -1
+    assert walk_cost(backwards).walk.cost_of_transport is None
+
+
+def test_intervals_that_touch_the_ends_are_left_out():
+    assert loaded_intervals(np.array([1, 1, 0, 1, 1, 1, 0, 0, 1, 0, 1], bool)) == [(3, 6), (8, 9)]
+    assert loaded_intervals(np.ones(5, bool)) == []
+    assert loaded_intervals(np.zeros(5, bool)) == []
+
+
+@pytest.fixture(scope="module")
+def dragged(tmp_path_factory):
+    """The single foot pushed along sand by its motors: 60 N forwards, its weight less 30 N upwards."""
+    robot = Robot.load("foot")
+    simulator = Simulator(robot, sand(), dt=0.002)
+    force = np.tile([60.0, float(robot.total_mass) * 9.81 - 30.0, 0.0], (50, 1))
+    dataset = run(simulator, simulator.initial_state(height=0.0), force, progress=False, title="dragged foot")
+    path = tmp_path_factory.mktemp("cost") / "run.nc"
+    save_run(path, dataset)
+    return path, dataset
+
+
+def test_command(dragged):
+    path, dataset = dragged
+    result = CliRunner().invoke(app, ["cost", str(path), "--json"])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    velocity, torque = dataset["velocity"].values, dataset["torque"].values
+    power = np.abs((velocity * torque).sum(axis=1))
+    way = dataset["center_of_mass"].values[:, 0]
+    assert found["cost_of_transport"] == pytest.approx(
+        power[:-1].sum() * 0.002 / (dataset.attrs["mass_kg"] * 9.81 * (way[-1] - way[0])), rel=1e-9
+    )
+    assert found["distance_m"] > 0.01
+    table = CliRunner().invoke(app, ["cost", str(path)]).stdout
+    assert "cost of transport" in table
+
+
+def test_command_reports_a_fall(dragged, tmp_path):
+    _, dataset = dragged
+    fallen = dataset.copy(deep=True)
+    fallen["base_pitch"].values[25:] += 2.0
+    save_run(tmp_path / "fall.nc", fallen)
+    result = CliRunner().invoke(app, ["cost", str(tmp_path / "fall.nc"), "--json"])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["fell"]
+    assert found["cost_of_transport"] is None
+    assert found["fell_at_s"] == pytest.approx(0.05)
+    assert "leans" in CliRunner().invoke(app, ["cost", str(tmp_path / "fall.nc")]).stdout
