@@ -18,6 +18,7 @@ LAYERS = [
     {"simulation"},
     {"experiments"},
     {"control"},
+    {"planning"},
     {"bridges"},
     {"bench", "papers", "demo"},
     {"cli"},

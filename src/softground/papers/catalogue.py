@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from softground.errors import OptionError, unknown_name
-from softground.papers import zhu2019
+from softground.papers import chen2026, zhu2019
 from softground.papers.study import Study
 
-PAPERS: dict[str, tuple[Study, ...]] = {"zhu2019": zhu2019.STUDIES}
+PAPERS: dict[str, tuple[Study, ...]] = {"zhu2019": zhu2019.STUDIES, "chen2026": chen2026.STUDIES}
 
 
 def all_studies() -> list[Study]:

@@ -1,0 +1,100 @@
+"""plan, replay: find a gait on yielding ground, and check it in the simulator."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from softground.cli.application import Json, Quiet, app, configure_jax
+from softground.cli.options import check_positive, medium_of, names
+from softground.errors import OptionError
+from softground.tables import print_pairs
+
+
+@app.command(
+    epilog="Examples:\n\n"
+    "[bold]softground plan robosimian --ground sand --strength 2 --speed 0.4 --out gait.nc[/]\n\n"
+    "[bold]softground plan robosimian --strength 2 --slope 5 --guess gait.nc --out uphill.nc[/]\n\n"
+    "[bold]softground replay gait.nc[/]   then   [bold]softground view gait.nc[/]"
+)
+def plan(
+    robot: Annotated[str, typer.Argument(help="Name in the catalogue (softground robots), or an MJCF or URDF file.")],
+    ground: Annotated[str, typer.Option(help="Granular: sand, pebbles, beads; or a learned one (.json).")] = "sand",
+    strength: Annotated[float, typer.Option(help="Factor on the forces of the ground.")] = 1.0,
+    slope: Annotated[float, typer.Option(help="Inclination in degrees, rising towards +x.")] = 0.0,
+    speed: Annotated[float, typer.Option(help="Of the base along x, m/s.")] = 0.4,
+    out: Annotated[Path, typer.Option(help="Planned gait to write (netCDF, like a run).")] = Path("gait.nc"),
+    guess: Annotated[str, typer.Option(help="walk, trot (in place), gallop, or a gait (.nc) to start from.")] = "walk",
+    knots: Annotated[int, typer.Option(help="Moments at which the state is unknown.")] = 181,
+    dt: Annotated[float, typer.Option(help="Time between knots, s.")] = 0.05,
+    period: Annotated[float, typer.Option(help="After which the limbs repeat themselves, s.")] = 3.0,
+    eps: Annotated[float, typer.Option(help="Temperature at which the gait is planned, W.")] = 1.0,
+    dynamics: Annotated[str, typer.Option(help="closed-form, or bilevel (as in zhu2021, slower).")] = "closed-form",
+    seconds: Annotated[float, typer.Option(help="Time limit of the optimiser, s.")] = 600.0,
+    state: Annotated[Path | None, typer.Option(help="Save the solve here as it goes; given again, it goes on.")] = None,
+    feet: Annotated[list[str] | None, typer.Option(help="Bodies, geoms or sites; commas, or give it again.")] = None,
+    lock: Annotated[list[str] | None, typer.Option(help="Joints to weld, * allowed; commas, or again.")] = None,
+    planar: Annotated[bool, typer.Option("--planar", help="Keep to the x-z plane.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Plan a gait on yielding ground: no contact schedule, only a speed. Ctrl-C keeps the best so far."""
+    check_positive(strength=strength, dt=dt, period=period, eps=eps, seconds=seconds)
+    if not -90 < slope < 90:
+        raise OptionError(f"--slope must lie between -90 and 90 degrees, got {slope:g}")
+    configure_jax()
+    import numpy as np
+
+    from softground.planning import command
+    from softground.planning.problem import walking
+    from softground.robots import Robot
+    from softground.simulation import Ground, save_run
+    from softground.surfaces import Plane
+
+    form = command.dynamics_named(dynamics)
+    model = Robot.load(robot, feet=names(feet), lock=names(lock) or (), planar=planar)
+    surface = Plane(slope=np.deg2rad(slope))
+    problem = walking(
+        model, Ground(medium_of(ground, strength=strength), surface), speed, knots=knots, dt=dt, period=period
+    )
+    found = command.plan_gait(
+        problem, guess, eps=eps, dynamics=form, seconds=seconds, state=state, progress=not (quiet or as_json)
+    )
+    title = f"{model.name} walks on {ground}" + (f", {slope:g} deg slope" if slope else "")
+    save_run(out, found.dataset(shlex.join(sys.argv), title))
+    if as_json:
+        print(json.dumps(command.summary(found) | {"gait_file": str(out)}))
+    elif not quiet:
+        print_pairs(title, command.short_summary(found) | {"gait file": str(out)})
+    if found.report.status == "failed":
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example: [bold]softground replay gait.nc --out replay.nc[/]")
+def replay(
+    gait: Annotated[Path, typer.Argument(help="Written by softground plan.")],
+    out: Annotated[Path | None, typer.Option(help="Run file to write (netCDF).")] = None,
+    dt: Annotated[float, typer.Option(help="Time step, s.")] = 0.002,
+    eps: Annotated[float, typer.Option(help="Temperature of the ground, W.")] = 1e-3,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Check a planned gait in the simulator: its torques and joint servos, small steps, sharp contact."""
+    check_positive(dt=dt, eps=eps)
+    configure_jax()
+    from softground.planning.replay import replay as replay_gait
+    from softground.simulation import save_run
+    from softground.simulation.run_file import load_run
+
+    report, again = replay_gait(load_run(gait), dt=dt, eps=eps, progress=not (quiet or as_json))
+    if out is not None:
+        save_run(out, again)
+    if as_json:
+        print(json.dumps(report.as_dict()))
+    elif not quiet:
+        print_pairs(f"{gait} in the simulator", report.as_dict())

@@ -1,0 +1,234 @@
+"""II.C: the wedge under a sole and the forces (8), (9) on it, beside resistive force theory without a wedge."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import jax
+import jax.numpy as jnp
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Polygon
+from matplotlib.patches import Wedge as Sector
+
+from softground.media import FootInGround, Wedge
+from softground.media.resistive import surface_of, wrenches
+from softground.media.resistive.surface import Surface
+from softground.media.wedge import lateral_force, sagittal_force, solid_under
+from softground.media.wedge.geometry import Solid
+from softground.media.wedge.medium import FRICTION_ANGLE, Memory
+from softground.media.wedge.resistance import wall_stress
+from softground.media.wedge.sole import sole_of
+from softground.papers.drawing import EDGE, OUTLINE, SAND, WITHOUT_GRID, blank
+from softground.papers.study import Findings, Options, Row, Study, Table, below
+from softground.robots.feet import Box, HalfCylinder
+from softground.simulation.figures import COLOURS, STYLE
+
+Foot = Box | HalfCylinder
+FEET: dict[str, Foot] = {"flat": Box(0.08, 0.08, 0.02), "round": HalfCylinder(0.04, 0.08)}
+GROUND = Wedge()
+DEPTHS = np.linspace(0.0, 0.05, 51)  # m
+SHOWN = (0.004, 0.025)  # m, depths at which the wedge is drawn
+DIRECTIONS = np.deg2rad(np.arange(-180.0, 180.0, 2.0) + 1.0)
+"""Of motion in the x-z plane, from +x; -90 degrees is straight down."""
+PROBE = 0.025  # m, depth at which forces are compared over directions
+RFT = "RFT on the bare sole"
+
+
+def perform(options: Options) -> Findings:
+    turned = {name: over_directions(shape) for name, shape in FEET.items()}
+    sunk = {name: over_depths(shape) for name, shape in FEET.items()}
+    excess = {name: _excess(*forces) for name, forces in turned.items()}
+    both = max(float(one[_both_lead()].max()) for one in excess.values())
+    summed = {name: summed_over_wedge(shape) for name, shape in FEET.items()}
+    off = {name: np.abs(turned[name][0] - summed[name]).max() / np.abs(summed[name]).max() for name in FEET}
+    return Findings(
+        checks=[
+            below("closed forms (8) against RFT summed over the wedge, relative", float(max(off.values())), 1e-8),
+            below("power of the convex law over (8), both flanks leading, share of the greatest", both, 0.08),
+            below("the same over all directions", max(float(one.max()) for one in excess.values()), 0.25),
+        ],
+        metrics={"excess_power": {name: float(one.max()) for name, one in excess.items()}},
+        tables=[Table("depth", "Force straight down (N)", _rows(sunk))],
+        figures={"wedge": figure(sunk, turned)},
+        notes=[
+            "I_z of (8) and g_z of (9) are not printed: docs/chen2026.md derives them. alpha is the plane law of Li et "
+            f"al. 2013 with zeta = {float(GROUND.zeta):g}; phi_s = {np.rad2deg(FRICTION_ANGLE):g} degrees.",
+            "The convex law has steps because its sets of forces have corners, one per direction sampled; the "
+            "temperature rounds them, here almost not.",
+        ],
+    )
+
+
+def _both_lead() -> np.ndarray:
+    """Directions in which both flanks of the wedge lead."""
+    return -np.sin(DIRECTIONS) > np.sin(FRICTION_ANGLE)
+
+
+def _excess(closed: np.ndarray, convex: np.ndarray) -> np.ndarray:
+    """How much more the convex law dissipates than (8), as a share of the greatest of (8)."""
+    along = np.stack([np.cos(DIRECTIONS), np.sin(DIRECTIONS)], axis=-1)
+    power = [-(force * along).sum(-1) for force in (convex, closed)]
+    return (power[0] - power[1]) / power[1].max()
+
+
+def solids(shape: Foot, depths: np.ndarray) -> list[Solid]:
+    """The wedge under a level foot at each depth."""
+    under = lambda depth: solid_under(sole_of(shape), depth, jnp.zeros(()), FRICTION_ANGLE, GROUND.growth)  # noqa: E731
+    found = jax.tree.map(np.asarray, jax.jit(jax.vmap(under))(depths))
+    return [jax.tree.map(lambda leaf, i=i: leaf[i], found) for i in range(len(depths))]
+
+
+def over_depths(shape: Foot) -> dict[str, np.ndarray]:
+    """Force (N) straight down over `DEPTHS`: on the wedge (8), and on the bare sole."""
+    down = np.array([0.0, 0.0, -1.0])
+    scale = float(GROUND.zeta)
+    on_wedge = [sagittal_force(one.faces, down, FRICTION_ANGLE, scale, shape.width)[2] for one in solids(shape, DEPTHS)]
+    clearance = shape.radius if isinstance(shape, HalfCylinder) else 0.0
+    twist = np.concatenate([down, np.zeros(3)])[None]
+    bare = scale * wrenches(surface_of(shape), "plane", np.eye(3)[None], DEPTHS, twist, clearance)[0, :, 0, 2]
+    return {"wedge": np.array(on_wedge), RFT: bare}
+
+
+def over_directions(shape: Foot) -> tuple[np.ndarray, np.ndarray]:
+    """Force (fx, fz), N, at `PROBE` over `DIRECTIONS`: closed form, and of the convex law (without added mass)."""
+    faces, scale = solids(shape, np.array([PROBE]))[0].faces, float(GROUND.zeta)
+    along = np.stack([np.cos(DIRECTIONS), np.zeros_like(DIRECTIONS), np.sin(DIRECTIONS)], axis=-1)
+    closed = np.array([sagittal_force(faces, one, FRICTION_ANGLE, scale, shape.width) for one in along])
+    medium = Wedge(density=0.0, eps=1e-6).for_foot(shape, planar=True)
+    foot = FootInGround(jnp.asarray(PROBE), jnp.zeros(3), jnp.eye(3), jnp.eye(3))
+    memory = Memory(jnp.zeros(3), jnp.zeros(()), jnp.zeros(()))
+    twists = np.stack([along[:, 0], along[:, 2], np.zeros(len(along))], axis=-1)
+    convex = jax.jit(jax.vmap(medium.law(foot, memory, jnp.asarray(1e-3)).wrench))(twists)
+    return closed[:, [0, 2]], np.asarray(convex)[:, :2]
+
+
+def summed_over_wedge(shape: Foot) -> np.ndarray:
+    """Force (fx, fz), N, at `PROBE` over `DIRECTIONS`: resistive force theory over elements of the wedge's surface."""
+    corners = outline(solids(shape, np.array([PROBE]))[0])
+    strips = [_strip(a, b, shape.width) for a, b in pairwise(corners) if np.hypot(*(b - a)) > 1e-12]
+    surface = Surface(*(np.concatenate(field) for field in zip(*strips, strict=True)))
+    twists = np.zeros((len(DIRECTIONS), 6))
+    twists[:, 0], twists[:, 2] = np.cos(DIRECTIONS), np.sin(DIRECTIONS)
+    total = wrenches(surface, "plane", np.eye(3)[None], np.zeros(1), twists)[0, 0]
+    return float(GROUND.zeta) * total[:, [0, 2]]
+
+
+def _strip(start: np.ndarray, end: np.ndarray, width: float, count: int = 20) -> Surface:
+    """A face of the wedge from one corner (x, z) to the next, front to rear, in elements across the whole width."""
+    along = (end - start) / count
+    length = np.hypot(*along)
+    middle = start + (np.arange(count) + 0.5)[:, None] * along
+    zero = np.zeros(count)
+    normal = np.array([-along[1], 0.0, along[0]]) / length
+    edges = np.array([[along[0] / 2, 0.0, along[1] / 2], [0.0, width / 2, 0.0]])
+    return Surface(
+        centre=np.stack([middle[:, 0], zero, middle[:, 1]], axis=-1),
+        normal=np.tile(normal, (count, 1)),
+        area=np.full(count, length * width),
+        edges=np.tile(edges, (count, 1, 1)),
+    )
+
+
+def outline(found: Solid) -> np.ndarray:
+    """Corners (x, z), m, of a level wedge below its chord, from front to rear; z = 0 at the surface."""
+    chord, load = found.chord, found.faces.load[0]
+    # The depth at which it ends, from the load on its front flank.
+    bottom = np.sqrt(2 * np.sin(FRICTION_ANGLE) * load + chord.front_depth**2)
+    inwards = (bottom - chord.front_depth) / np.tan(FRICTION_ANGLE)
+    return np.array(
+        [
+            [chord.front, -chord.front_depth],
+            [chord.front - inwards, -bottom],
+            [chord.rear + inwards, -bottom],
+            [chord.rear, -chord.rear_depth],
+        ]
+    )
+
+
+def _rows(sunk: dict[str, dict[str, np.ndarray]]) -> list[Row]:
+    return [
+        {"depth (mm)": 1e3 * DEPTHS[i]}
+        | {f"{name}, {label}": float(force[i]) for name, curves in sunk.items() for label, force in curves.items()}
+        for i in range(0, len(DEPTHS), 5)
+    ]
+
+
+# -- the figure ---------------------------------------------------------------------------------------------------
+
+
+def figure(sunk, turned) -> Figure:
+    """Wedges at two depths; force over depth; force over direction, closed form and convex law; bulldozing."""
+    with matplotlib.rc_context(WITHOUT_GRID):
+        result = blank(8.8, 4.6)
+        panels = result.subplot_mosaic(
+            [["flat 0", "flat 1", "round 0", "round 1"], ["depth", "depth", "direction", "slip"]],
+            height_ratios=(1, 1.5),
+            width_ratios=(1, 1, 1.25, 1.25),
+        )
+        for name, shape in FEET.items():
+            for i, (depth, found) in enumerate(zip(SHOWN, solids(shape, np.array(SHOWN)), strict=True)):
+                _draw_wedge(panels[f"{name} {i}"], shape, depth, found)
+        with matplotlib.rc_context(STYLE):
+            _draw_depths(panels["depth"], sunk)
+            _draw_directions(panels["direction"], *turned["round"])
+            _draw_slip(panels["slip"])
+        result.align_ylabels()
+    return result
+
+
+def _draw_wedge(axes: Axes, shape: Foot, depth: float, found: Solid) -> None:
+    """A slice of the foot in the ground and the solid grains under it, mm."""
+    axes.axhspan(-80, 0, color=SAND, lw=0)
+    axes.axhline(0, color=EDGE, lw=1)
+    axes.add_patch(Polygon(1e3 * outline(found), facecolor="#b58a3c", edgecolor=EDGE, lw=1))
+    if isinstance(shape, HalfCylinder):
+        axes.add_patch(
+            Sector((0, 1e3 * (shape.radius - depth)), 1e3 * shape.radius, 180, 360, fc="#9fb3c8", ec=OUTLINE)
+        )
+    else:
+        half, height = 1e3 * shape.length / 2, 18.0
+        box = [[-half, -1e3 * depth], [half, -1e3 * depth], [half, height], [-half, height]]
+        axes.add_patch(Polygon(box, facecolor="#9fb3c8", edgecolor=OUTLINE))
+    axes.set(xlim=(-55, 55), ylim=(-62, 22), aspect="equal", xticks=[], yticks=[])
+    axes.set_title(f"{1e3 * depth:.0f} mm deep", fontsize=8)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _draw_depths(axes: Axes, sunk: dict[str, dict[str, np.ndarray]]) -> None:
+    for (name, curves), colour in zip(sunk.items(), COLOURS, strict=False):
+        axes.plot(1e3 * DEPTHS, curves["wedge"], color=colour, label=f"{name} sole, on its wedge (8)")
+        axes.plot(1e3 * DEPTHS, curves[RFT], color=colour, ls=(0, (4, 3)), label=f"{name}, {RFT}")
+    axes.set(xlabel="depth (mm)", ylabel="force straight down (N)", xlim=(0, 50), ylim=(0, None))
+    axes.legend(fontsize=7)
+
+
+def _draw_directions(axes: Axes, closed: np.ndarray, convex: np.ndarray) -> None:
+    for i, (label, colour) in enumerate((("$F_x$", COLOURS[0]), ("$F_z$", COLOURS[1]))):
+        axes.plot(np.rad2deg(DIRECTIONS), closed[:, i], color=colour, label=f"{label}, (8)")
+        axes.plot(np.rad2deg(DIRECTIONS), convex[:, i], color=colour, ls=(0, (4, 3)), label=f"{label}, convex law")
+    axes.set(xlabel="direction of motion (deg; -90 is down)", ylabel="force, round sole, 25 mm (N)", xlim=(-180, 180))
+    axes.set_xticks([-180, -90, 0, 90, 180])
+    axes.legend(fontsize=7, loc="upper right")
+    axes.set_ylim(top=1.45 * closed.max())
+
+
+def _draw_slip(axes: Axes) -> None:
+    slip = np.linspace(0.0, 0.2, 101)
+    for depth, colour in zip((0.02, 0.03, 0.04), COLOURS, strict=False):
+        force = lateral_force(jnp.asarray(depth), jnp.asarray(slip), GROUND.saturation_length, wall_stress())
+        axes.plot(1e3 * slip, float(GROUND.zeta) * np.asarray(force), color=colour, label=f"{1e3 * depth:.0f} mm deep")
+    axes.set(xlabel="slip (mm)", ylabel="bulldozing force (9) (N)", xlim=(0, 200), ylim=(0, None))
+    axes.legend(fontsize=7)
+
+
+STUDY = Study(
+    "chen2026",
+    "law",
+    "the foot-ground law (eqs 8 and 9)",
+    "grains under the sole turn solid; the forces on that zone are given in closed form, for flat and round soles.",
+    perform,
+)

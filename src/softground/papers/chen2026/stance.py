@@ -1,0 +1,111 @@
+"""One stance of the augmented models, on sand and on rigid ground, in the same coordinates.
+
+    sand = sand_stance(sagittal_model(), Wedge(zeta=1.36))
+    rigid = rigid_stance(sagittal_model)
+    motion = jax.jit(lambda start: sand.motion(start, control, steps=100))(sand.start(q, v))
+
+On sand the stance foot slips and sinks as its medium lets it. On rigid ground its two coordinates are locked, and the
+reaction is what inverse dynamics asks of them: with x_s and z_s as coordinates the foot's Jacobian in (1) is constant,
+[I 0], so the rows of the locked coordinates *are* the reaction forces,
+
+    F = (D a + C v + G)[intrusion rows].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float
+
+from softground.arrays import Array
+from softground.errors import OptionError
+from softground.media import Firm, Medium
+from softground.robots import Robot
+from softground.simulation import Ground, Simulator
+from softground.simulation.simulator import Control, Policy, State
+from softground.surfaces import Plane
+
+DT = 0.002
+"""Time step, s."""
+INTRUSION = 2
+"""Coordinates of slip and sinkage: the first of every augmented model."""
+OUT_OF_REACH = Ground(Firm(), Plane(point=(0.0, 0.0, -10.0)))
+"""A locked foot is held by its lock, not by a ground."""
+
+
+class StanceMotion(eqx.Module):
+    """A stance as it happened, one row a step; states at the start of the steps, in augmented coordinates."""
+
+    time: Float[Array, " t"]  # s
+    q: Float[Array, "t nq"]
+    v: Float[Array, "t nq"]
+    torque: Float[Array, "t nu"]  # N m
+    force: Float[Array, "t 2"]  # N, of the ground on the foot, along the two intrusion coordinates
+    converged: Bool[Array, " t"]
+
+    @property
+    def slip(self) -> Float[Array, " t"]:
+        """Of the contact point since the stance began, m: x_s or y_s."""
+        return self.q[:, 0]
+
+    @property
+    def sinkage(self) -> Float[Array, " t"]:
+        """Of the contact point, m, positive below the surface: -z_s."""
+        return -self.q[:, 1]
+
+
+class Stance(eqx.Module):
+    """An augmented model on a ground."""
+
+    robot: Robot  # with slip and sinkage, also where they are locked
+    simulator: Simulator
+    rigid: bool = eqx.field(static=True)
+
+    def start(self, q=None, v=None) -> State:
+        """State from augmented coordinates (nq,) and velocities; by default at rest as the robot stands."""
+        q = np.asarray(self.robot.posture if q is None else q, dtype=float)
+        v = np.zeros(self.robot.nv) if v is None else np.asarray(v, dtype=float)
+        if q.shape != (self.robot.nq,) or v.shape != (self.robot.nv,):
+            raise OptionError(
+                f"q and v must have {self.robot.nq} entries, slip and height first, got {q.shape}, {v.shape}"
+            )
+        kept = slice(INTRUSION, None) if self.rigid else slice(None)
+        return self.simulator.initial_state(q[kept], v[kept])
+
+    def motion(
+        self, start: State, control: Control | Policy | Float[Array, "t nu"] | None = None, steps: int | None = None
+    ) -> StanceMotion:
+        """Simulate the stance: see `Simulator.rollout` for what controls it."""
+        final, record = self.simulator.rollout(start, control, steps)
+        q, v, force = record.q, record.v, record.wrench_world[:, 0, self._force_axes]
+        if self.rigid:
+            unmoved = lambda x: jnp.pad(x, ((0, 0), (INTRUSION, 0)))  # noqa: E731
+            following = jnp.concatenate([record.v[1:], final.v[None]])
+            acceleration = (following - record.v) / self.simulator.dt
+            q, v = unmoved(q), unmoved(v)
+            force = jax.vmap(lambda *state: reaction(self.robot, *state))(q, v, unmoved(acceleration))
+        return StanceMotion(record.time, q, v, record.torque, force, record.converged)
+
+    @property
+    def _force_axes(self) -> np.ndarray:
+        """World axes of slip and sinkage: x, z or y, z."""
+        return np.array([0, 2] if self.robot.planar else [1, 2])
+
+
+def sand_stance(robot: Robot, medium: Medium, dt: float = DT) -> Stance:
+    """An augmented model whose stance foot slips and sinks in a medium."""
+    return Stance(robot, Simulator(robot, medium, dt), rigid=False)
+
+
+def rigid_stance(model: Callable[..., Robot], dt: float = DT) -> Stance:
+    """The same (`sagittal_model` or `frontal_model`) without slip and sinkage: the rigid-ground assumption."""
+    return Stance(model(), Simulator(model(rigid=True), OUT_OF_REACH, dt), rigid=True)
+
+
+def reaction(robot: Robot, q: Float[Array, " nq"], v: Float[Array, " nq"], a: Float[Array, " nq"]) -> Float[Array, "2"]:
+    """Ground reaction along the intrusion coordinates (N) that a motion of an augmented model asks for."""
+    return robot.inverse_dynamics(q, v, a)[:INTRUSION]

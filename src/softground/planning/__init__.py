@@ -1,0 +1,48 @@
+"""Planning gaits on yielding ground: contact-implicit trajectory optimisation (zhu2021)."""
+
+from softground.planning.constraints import InsideData
+from softground.planning.costs import BaseAttitude, BaseHeight, Effort, ForwardSpeed, Periodicity
+from softground.planning.damping import Damping
+from softground.planning.dynamics.bilevel import Bilevel
+from softground.planning.dynamics.closed_form import ClosedForm
+from softground.planning.guesses import gallop, tracked, trot_in_place, walk
+from softground.planning.metrics import GaitMetrics, gait_metrics
+from softground.planning.plan import Plan, Report, trajectory_of
+from softground.planning.problem import Boundary, GaitProblem, Limits, walking
+from softground.planning.replay import Replay, replay
+from softground.planning.solve import solve
+from softground.planning.splines import FootSplines
+from softground.planning.stages import Stage, standard_stages
+from softground.planning.trajectory import Trajectory
+
+__all__ = [
+    "BaseAttitude",
+    "BaseHeight",
+    "Bilevel",
+    "Boundary",
+    "ClosedForm",
+    "Damping",
+    "Effort",
+    "FootSplines",
+    "ForwardSpeed",
+    "GaitMetrics",
+    "GaitProblem",
+    "InsideData",
+    "Limits",
+    "Periodicity",
+    "Plan",
+    "Replay",
+    "Report",
+    "Stage",
+    "Trajectory",
+    "gait_metrics",
+    "gallop",
+    "replay",
+    "solve",
+    "standard_stages",
+    "tracked",
+    "trajectory_of",
+    "trot_in_place",
+    "walk",
+    "walking",
+]

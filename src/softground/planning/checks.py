@@ -1,0 +1,78 @@
+"""What can be known to go wrong before the optimiser starts, said in words."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+
+from softground.contact.feet import feet_in_ground
+from softground.errors import OptionError
+from softground.planning.base_motion import base_motion
+from softground.planning.bounds import bounds
+from softground.planning.layout import Layout
+from softground.planning.problem import GaitProblem
+from softground.planning.trajectory import Trajectory
+from softground.simulation.run_dataset import coordinate_names
+
+OUTSIDE = 1e-6  # by which an entry may pass its bound
+
+
+def check_problem(problem: GaitProblem) -> None:
+    """OptionError where bounds cross, or the way leads off the terrain; media are checked where they are used."""
+    layout = Layout.of(problem.robot, problem.knots, 0)
+    lower, upper = bounds(problem, layout)
+    if not problem.costs:
+        raise OptionError("a gait problem needs at least one cost: see softground.planning.costs")
+    _check_terrain(problem, layout, lower, upper)
+
+
+def check_guess(problem: GaitProblem, guess: Trajectory) -> None:
+    """OptionError where a guess is of another robot, not finite, or starts where the problem says it cannot."""
+    robot = problem.robot
+    for label, value, size in (("q", guess.q, robot.nq), ("v", guess.v, robot.nv), ("torque", guess.torque, robot.nu)):
+        if value.ndim != 2 or value.shape[1] != size:
+            raise OptionError(f"{label} of the guess must have {size} columns for {robot.name}, got {value.shape}")
+        if not np.isfinite(value).all():
+            raise OptionError(f"{label} of the guess must be finite: the first bad row is {_first_bad(value)}")
+    _check_start(problem, guess)
+
+
+def _check_start(problem: GaitProblem, guess: Trajectory) -> None:
+    """The first state of the guess must lie within what the problem gives of it, and its feet within the data."""
+    layout = Layout.of(problem.robot, problem.knots, 0)
+    lower, upper = bounds(problem, layout)
+    for values, places, names, label in (
+        (guess.q[0], layout.q_at(0), coordinate_names(problem.robot)[0], "configuration"),
+        (guess.v[0], layout.v_at(0), list(problem.robot.dof_names), "velocity"),
+    ):
+        low, high = lower[places], upper[places]
+        outside = np.flatnonzero((values < low - OUTSIDE) | (values > high + OUTSIDE))
+        if len(outside):
+            entry = outside[0]
+            raise OptionError(
+                f"the guess starts outside the problem: {names[entry]} of its first {label} is {values[entry]:.4g}, "
+                f"must lie within [{low[entry]:.4g}, {high[entry]:.4g}]; shift the guess or widen `initial`"
+            )
+
+
+def _check_terrain(problem: GaitProblem, layout: Layout, lower: np.ndarray, upper: np.ndarray) -> None:
+    """The ground must exist where the robot must go."""
+    forward = base_motion(problem.robot).forward_q
+    for label, knot in (("start", 0), ("goal", layout.knots - 1)):
+        low, high = lower[layout.q_at(knot)][forward], upper[layout.q_at(knot)][forward]
+        for x in {low, high} - {-np.inf, np.inf}:
+            height = float(jax.jit(lambda xy: problem.ground.surface.height(xy))(np.array([x, 0.0])))
+            if not np.isfinite(height):
+                raise OptionError(
+                    f"the {label} x = {x:g} m lies outside the terrain, which has no ground there: "
+                    "move it, or use a larger surface"
+                )
+
+
+def feet_at(problem: GaitProblem, q: np.ndarray):
+    """Feet in the ground at configurations (N, nq): leading axes knot, foot."""
+    return jax.jit(jax.vmap(lambda q: feet_in_ground(problem.robot, q, problem.ground.surface)))(q)
+
+
+def _first_bad(value: np.ndarray) -> int:
+    return int(np.flatnonzero(~np.isfinite(value).all(axis=1))[0])

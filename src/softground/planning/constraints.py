@@ -1,0 +1,109 @@
+"""What a gait must obey beside its dynamics: small constraint objects, each bounds on blocks of rows.
+
+To add one, write a dataclass with `blocks`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from softground.arrays import Array
+from softground.contact.feet import feet_in_ground
+from softground.errors import OptionError
+from softground.media.base import FootInGround
+from softground.planning.blocks import Block
+from softground.planning.dynamics.base import wrench_space_under_feet
+from softground.planning.foot_pose import displaced, pose_directions
+from softground.planning.layout import Layout
+from softground.robots import Robot
+from softground.robots.dynamics_derivatives import has_scalar_joints
+from softground.surfaces import Surface
+
+if TYPE_CHECKING:
+    from softground.planning.problem import GaitProblem
+
+
+class Bounded(NamedTuple):
+    """lower <= rows of a block <= upper, the same at every place; equal bounds make an equality."""
+
+    block: Block
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+class Constraint(Protocol):
+    """A condition on the trajectory."""
+
+    def blocks(self, problem: GaitProblem, layout: Layout) -> list[Bounded]:
+        """Rows and their bounds."""
+        ...
+
+
+@dataclass(frozen=True)
+class InsideData:
+    """Feet stay no deeper and no more tilted than the medium's data (zhu2021 III.F), or than limits given here."""
+
+    depth: float | None = None  # m
+    tilt: float | None = None  # rad
+
+    def blocks(self, problem: GaitProblem, layout: Layout) -> list[Bounded]:
+        medium = wrench_space_under_feet(problem.robot, problem.ground)
+        depth = np.min(medium.max_depth) if self.depth is None else self.depth
+        tilt = np.min(medium.max_tilt) if self.tilt is None else self.tilt
+        for label, value in {"depth": depth, "tilt": tilt}.items():
+            if not value > 0:
+                raise OptionError(f"greatest {label} of the feet must be positive, got {value}")
+        feet = len(problem.robot.feet)
+        block = FeetPose(layout.q_at(np.arange(layout.knots)), problem.robot, problem.ground.surface)
+        upper = np.repeat([DEPTH_UNIT * depth, tilt], feet)
+        return [Bounded(block, np.repeat([-np.inf, -tilt], feet), upper)]
+
+
+DEPTH_UNIT = 10.0
+"""Of the rows: 1e-3 is a tenth of a millimetre."""
+
+
+class FeetPose(Block):
+    """Depths (decimetres) and tilts (rad; in space the lean) of all feet at a knot."""
+
+    robot: Robot
+    surface: Surface
+
+    def __init__(self, columns, robot: Robot, surface: Surface):
+        self.label, self.columns, self.linear = "feet", columns, False
+        self.robot, self.surface = robot, surface
+
+    def rows(self, local, data, eps):
+        feet = feet_in_ground(self.robot, local, self.surface)
+        return jax.vmap(self._one, out_axes=1)(feet).reshape(-1)
+
+    def jacobian(self, local, data, eps):
+        if not has_scalar_joints(self.robot):
+            return super().jacobian(local, data, eps)
+        robot, directions = self.robot, pose_directions(self.robot)
+        kin = robot.kinematics(local)
+        place, turn = robot.foot_poses(kin)
+        clearance = np.array([foot.clearance for foot in robot.feet])
+
+        def by_pose(clearance, place, turn):
+            meet = lambda shift: self._one(  # noqa: E731
+                displaced(self.surface, clearance, place, turn, shift @ np.eye(6)[directions])
+            )
+            return jax.jacfwd(meet)(jnp.zeros(len(directions)))
+
+        slopes = jax.vmap(by_pose)(clearance, place, turn)  # (foot, row, direction)
+        by_joints = jnp.einsum("frd,fdv->rfv", slopes, robot.foot_jacobians(kin)[:, directions])
+        return by_joints.reshape(-1, robot.nv)
+
+    def _one(self, foot: FootInGround) -> Float[Array, "2"]:
+        if self.robot.planar:
+            lean = foot.tilt
+        else:
+            lean = jnp.arccos(jnp.clip(foot.axis[2], -1 + 1e-9, 1 - 1e-9))
+        return jnp.stack([DEPTH_UNIT * foot.depth, lean])

@@ -1,0 +1,128 @@
+"""What a gait should be like: small cost objects, each a weighted sum of squares over the trajectory (zhu2021 III.E).
+
+A cost gives blocks of residuals r, and adds sum r^2 to the objective. To add one, write a dataclass with `blocks`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import jax.numpy as jnp
+import numpy as np
+
+from softground.planning.base_motion import base_motion
+from softground.planning.blocks import Block
+from softground.planning.layout import TORQUE_UNIT, Layout
+from softground.surfaces import Surface
+
+if TYPE_CHECKING:
+    from softground.planning.problem import GaitProblem
+
+
+class Cost(Protocol):
+    """A term of the objective."""
+
+    def blocks(self, problem: GaitProblem, layout: Layout) -> list[Block]:
+        """Blocks of residuals, weights included: the objective is the sum of their squares."""
+        ...
+
+
+@dataclass(frozen=True)
+class ForwardSpeed:
+    """weight (speed of the base along x - speed)^2 at every knot."""
+
+    speed: float  # m/s
+    weight: float = 100.0
+
+    def blocks(self, problem: GaitProblem, layout: Layout) -> list[Block]:
+        column = layout.v_at(np.arange(layout.knots))[:, [base_motion(problem.robot).forward_v]]
+        return [Affine("speed", column, self.weight**0.5 * np.eye(1), np.array([-(self.weight**0.5) * self.speed]))]
+
+
+@dataclass(frozen=True)
+class BaseAttitude:
+    """weight (pitch - pitch)^2 at every knot; in space of all three angles (small ones)."""
+
+    pitch: float = 0.0  # rad
+    weight: float = 0.01
+
+    def blocks(self, problem: GaitProblem, layout: Layout) -> list[Block]:
+        base = base_motion(problem.robot)
+        columns = layout.q_at(np.arange(layout.knots))[:, list(base.attitude_q)]
+        size = len(base.attitude_q)
+        reference = np.zeros(size)
+        reference[size // 2] = self.pitch
+        factor = self.weight**0.5
+        return [Affine("attitude", columns, factor * base.attitude_factor * np.eye(size), -factor * reference)]
+
+
+@dataclass(frozen=True)
+class BaseHeight:
+    """weight (height of the base over the ground - height)^2 at every knot."""
+
+    height: float  # m
+    weight: float = 0.01
+
+    def blocks(self, problem: GaitProblem, layout: Layout) -> list[Block]:
+        base = base_motion(problem.robot)
+        columns = layout.q_at(np.arange(layout.knots))[:, [base.forward_q, base.up_q]]
+        return [HeightResidual(columns, problem.ground.surface, self.height, self.weight**0.5)]
+
+
+class HeightResidual(Block):
+    """factor (distance of the base to the ground - height)."""
+
+    surface: Surface
+    height: float
+    factor: float
+
+    def __init__(self, columns, surface: Surface, height: float, factor: float):
+        self.label, self.columns, self.linear = "height", columns, False
+        self.surface, self.height, self.factor = surface, height, factor
+
+    def rows(self, local, data, eps):
+        point = jnp.stack([local[0], jnp.zeros_like(local[0]), local[1]])
+        return self.factor * (self.surface.signed_distance(point) - self.height)[None]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """weight |torque|^2 at every step."""
+
+    weight: float = 1e-5  # 1/(N m)^2
+
+    def blocks(self, problem: GaitProblem, layout: Layout) -> list[Block]:
+        columns = layout.torque_at(np.arange(layout.knots - 1))
+        return [Affine("effort", columns, self.weight**0.5 * TORQUE_UNIT * np.eye(layout.nu))]
+
+
+@dataclass(frozen=True)
+class Periodicity:
+    """weight |joints(k) - joints(k + period)|^2: limbs repeat themselves after `period` knots."""
+
+    period: int  # knots
+    weight: float = 0.1
+
+    def blocks(self, problem: GaitProblem, layout: Layout) -> list[Block]:
+        robot = problem.robot
+        joints = np.array(robot.dof_q)[list(robot.actuated)]
+        first = np.arange(layout.knots - self.period)
+        columns = np.concatenate([layout.q_at(first)[:, joints], layout.q_at(first + self.period)[:, joints]], axis=1)
+        matrix = self.weight**0.5 * np.concatenate([np.eye(len(joints)), -np.eye(len(joints))], axis=1)
+        return [Affine("periodicity", columns, matrix)] if len(first) else []
+
+
+class Affine(Block):
+    """matrix local + offset."""
+
+    matrix: np.ndarray
+    offset: np.ndarray
+
+    def __init__(self, label: str, columns, matrix, offset=None):
+        self.label, self.columns, self.linear = label, np.asarray(columns), True
+        self.matrix = np.asarray(matrix, dtype=float)
+        self.offset = np.zeros(len(matrix)) if offset is None else np.asarray(offset, dtype=float)
+
+    def rows(self, local, data, eps):
+        return self.matrix @ local + self.offset

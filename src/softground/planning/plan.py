@@ -1,0 +1,140 @@
+"""What planning gives: a trajectory, how it was found, how good it is; as a dataset like that of a run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from softground.contact.feet import contact_jacobian, feet_in_ground, wrench_in_world
+from softground.errors import FileFormatError
+from softground.planning.metrics import GaitMetrics
+from softground.planning.problem import GaitProblem
+from softground.planning.smoothing import smoothed
+from softground.planning.trajectory import Trajectory
+from softground.simulation.run_dataset import run_dataset
+from softground.simulation.run_file import rebuild
+from softground.simulation.running import TorqueSequence
+from softground.simulation.simulator import Record, Simulator, State
+
+
+@dataclass(frozen=True)
+class StageReport:
+    """How one stage went."""
+
+    eps: float
+    hessian: str
+    coarse: int  # steps of the problem joined to one
+    converged: bool
+    reason: str
+    iterations: int
+    objective: float
+    violation: float
+    optimality: float
+    seconds: float
+    callback_seconds: dict[str, float]
+    callback_calls: dict[str, int]
+    history: list[tuple[float, float, float]] = field(repr=False)  # objective, violation, optimality
+
+
+@dataclass(frozen=True)
+class Report:
+    """How a solve went. Violations are in the rows' units: m/s, rad/s, 100 N, 100 N m, decimetres, rad."""
+
+    status: str  # "converged", "feasible", "interrupted" or "failed"
+    reason: str
+    iterations: int
+    objective: float
+    violation: float
+    optimality: float
+    seconds: float  # of the optimiser with its callbacks
+    compile_seconds: float  # before: patterns and compilation
+    stages: list[StageReport]
+
+    def summary(self) -> dict:
+        """The report without histories, for JSON."""
+        result = asdict(self)
+        for stage in result["stages"]:
+            stage.pop("history")
+        return result
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A planned gait."""
+
+    problem: GaitProblem
+    trajectory: Trajectory
+    eps: float  # W, of the last stage
+    metrics: GaitMetrics
+    report: Report
+
+    def dataset(self, command: str = "", title: str = "") -> xr.Dataset:
+        """The plan in the format of a run: one sample per step, the last state in the recipe."""
+        simulator = Simulator(self.problem.robot, smoothed(self.problem.ground, self.eps), self.problem.dt)
+        history = _record(simulator, self.trajectory)
+        start, final = (_state(simulator, self.trajectory, knot) for knot in (0, -1))
+        torque = self.trajectory.torque
+        dataset = run_dataset(
+            simulator,
+            start,
+            final,
+            history,
+            TorqueSequence(torque, np.asarray(self.problem.dt), np.asarray(0.0)),
+            tally={
+                "steps": len(torque),
+                "not_converged": 0,
+                "outside_data": int(history.outside_data.any(1).sum()),
+                "iterations": 0,
+            },
+            options={"title": title, "every": 1, "seed": None, "command": command, "ended": "finished"},
+            timing={"compile_seconds": self.report.compile_seconds, "steps_per_second": 0.0},
+        )
+        dataset.attrs["plan"] = json.dumps({"metrics": self.metrics.as_dict(), "report": self.report.summary()})
+        return dataset
+
+
+def _state(simulator: Simulator, trajectory: Trajectory, knot: int) -> State:
+    state = simulator.initial_state(trajectory.q[knot], trajectory.v[knot])
+    time = 0.0 if knot == 0 else trajectory.seconds
+    return State(jnp.asarray(time), state.q, state.v, state.memory, state.twists)
+
+
+def _record(simulator: Simulator, trajectory: Trajectory) -> Record:
+    """What happens in every step of a trajectory: the wrenches follow from the feet's poses and next twists."""
+    robot, medium = simulator.robot, simulator.feet_medium
+
+    def one(time, q, v, v_next, torque):
+        kin = robot.kinematics(q)
+        feet = feet_in_ground(robot, kin, simulator.ground.surface)
+        twists = contact_jacobian(feet, robot.foot_jacobians(kin), medium) @ v_next
+        wrenches = jax.vmap(lambda medium, foot, u: medium.law(foot, (), simulator.dt).wrench(u))(medium, feet, twists)
+        outside = jax.vmap(lambda medium, foot: medium.outside_data(foot))(medium, feet)
+        true = jnp.ones((), bool)
+        world = wrench_in_world(feet, wrenches, medium)
+        zero = jnp.zeros((), int)
+        return Record(time, q, v, torque, world, feet.depth, feet.tilt, twists, zero, true, true, outside)
+
+    steps = len(trajectory.torque)
+    time = np.arange(steps) * trajectory.dt
+    arrays = (time, trajectory.q[:-1], trajectory.v[:-1], trajectory.v[1:], trajectory.torque)
+    return jax.tree.map(np.asarray, jax.jit(jax.vmap(one))(*arrays))
+
+
+def trajectory_of(dataset: xr.Dataset) -> Trajectory:
+    """The trajectory in a plan's (or a run's) dataset, sampled at every step."""
+    if int(dataset.attrs["every"]) != 1:
+        raise FileFormatError(
+            f"a trajectory needs a sample at every step, this run keeps one of {dataset.attrs['every']}"
+        )
+    _, final = rebuild(dataset, "final")
+    return Trajectory(
+        np.concatenate([dataset["configuration"].values, np.asarray(final.q)[None]]),
+        np.concatenate([dataset["velocity"].values, np.asarray(final.v)[None]]),
+        dataset["torque"].values,
+        float(dataset.attrs["dt_s"]),
+    )

@@ -1,0 +1,118 @@
+"""A plan checked by another road: its torques with joint servos, in the simulator at a small time step and eps.
+
+A plan obeys coarse steps (50 ms) on smoothed ground. What counts is whether the robot walks like that when neither is
+so: 2 ms, ground a thousand times sharper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import jax
+import numpy as np
+import xarray as xr
+
+from softground.contact.feet import feet_in_ground
+from softground.planning.base_motion import base_motion
+from softground.planning.plan import trajectory_of
+from softground.planning.smoothing import smoothed
+from softground.planning.tracking import TrackJoints
+from softground.planning.trajectory import Trajectory
+from softground.robots import Robot
+from softground.simulation import Ground, Simulator, run
+from softground.simulation.run_file import rebuild
+
+TIME_STEP, EPS = 0.002, 1e-3
+FALLEN_HEIGHT, FALLEN_PITCH = 0.6, 1.0
+"""A robot has fallen when its base is below this share of the plan's height, or leans more than this (rad)."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """How a plan did in the simulator."""
+
+    speed_planned: float  # m/s
+    speed: float  # m/s
+    speed_kept: float  # share
+    fell: bool
+    slip: float  # m: way of each foot along the ground while it carries, mean over feet and metres walked
+    slip_planned: float
+    base_difference: float  # m, greatest distance between planned and simulated base
+    joint_difference: float  # rad, rms over joints and time
+    steps_not_converged: int
+    steps_outside_data: int
+
+    def as_dict(self) -> dict:
+        return asdict(self)
+
+
+def replay(
+    plan: xr.Dataset, *, dt: float = TIME_STEP, eps: float = EPS, progress: bool = False, **gains
+) -> tuple[Replay, xr.Dataset]:
+    """Run a planned gait (`Plan.dataset`, or a file of it) in the simulator; the report, and the run.
+
+    gains: frequency and damping ratio of the joint servos, see `control.posture.servo_gains`.
+    """
+    planned, _ = rebuild(plan)
+    trajectory = trajectory_of(plan)
+    run_again = simulate(planned.robot, planned.ground, trajectory, dt=dt, eps=eps, progress=progress, **gains)
+    return _compare(planned.robot, planned.ground, trajectory, run_again), run_again
+
+
+def simulate(
+    robot: Robot, ground: Ground, trajectory: Trajectory, *, dt: float, eps: float, progress: bool = False, **gains
+) -> xr.Dataset:
+    """The run of a robot that follows a trajectory with feedforward torques and servos."""
+    simulator = Simulator(robot, smoothed(ground, eps), dt)
+    state = simulator.initial_state(trajectory.q[0], trajectory.v[0])
+    policy = TrackJoints.of(robot, trajectory, dt, **gains)
+    return run(simulator, state, policy, trajectory.seconds, progress=progress, label="replaying", title="replay")
+
+
+def _compare(robot: Robot, ground: Ground, plan: Trajectory, past: xr.Dataset) -> Replay:
+    base = base_motion(robot)
+    every = round(plan.dt / float(past.attrs["dt_s"]))
+    q = past["configuration"].values
+    at_knots = q[::every]
+    count = min(len(at_knots), plan.knots)
+    place = [base.forward_q, base.up_q]
+    apart = np.linalg.norm(at_knots[:count, place] - plan.q[:count, place], axis=1)
+    joints = np.array(robot.dof_q)[list(robot.actuated)]
+    planned_speed = float(plan.q[-1, base.forward_q] - plan.q[0, base.forward_q]) / plan.seconds
+    seconds = len(q) * float(past.attrs["dt_s"])
+    speed = float(q[-1, base.forward_q] - q[0, base.forward_q]) / seconds
+    return Replay(
+        speed_planned=planned_speed,
+        speed=speed,
+        speed_kept=speed / planned_speed if planned_speed else float("nan"),
+        fell=bool(_fallen(robot, ground, plan, q)) or past.attrs["ended"] != "finished",
+        slip=_slip(robot, ground, q),
+        slip_planned=_slip(robot, ground, plan.q),
+        base_difference=float(apart.max()),
+        joint_difference=float(np.sqrt(np.mean((at_knots[:count, joints] - plan.q[:count, joints]) ** 2))),
+        steps_not_converged=int(past.attrs["steps_not_converged"]),
+        steps_outside_data=int(past.attrs["steps_outside_data"]),
+    )
+
+
+def _fallen(robot: Robot, ground: Ground, plan: Trajectory, q: np.ndarray) -> bool:
+    base = base_motion(robot)
+
+    def height(q):
+        point = jax.numpy.stack([q[base.forward_q], jax.numpy.zeros(()), q[base.up_q]])
+        return ground.surface.signed_distance(point)
+
+    heights = jax.jit(jax.vmap(height))
+    low = np.asarray(heights(q)).min() < FALLEN_HEIGHT * np.asarray(heights(plan.q)).min()
+    attitude = base.attitude_factor * np.abs(q[:, list(base.attitude_q)]).max()
+    return bool(low or attitude > FALLEN_PITCH)
+
+
+def _slip(robot: Robot, ground: Ground, q: np.ndarray) -> float:
+    """Way that the feet move along x while deeper than half their mean depth in stance, per foot and metre walked."""
+    feet = jax.jit(jax.vmap(lambda q: feet_in_ground(robot, q, ground.surface)))(q)
+    depth, x = np.asarray(feet.depth), np.asarray(feet.position)[..., 0]
+    carrying = depth[1:] > 0.5 * np.mean(depth[depth > 0]) if (depth > 0).any() else depth[1:] > 0
+    way = np.abs(np.diff(x, axis=0))[carrying].sum() / x.shape[1]
+    forward = base_motion(robot).forward_q
+    return float(way / max(abs(q[-1, forward] - q[0, forward]), 1e-9))

@@ -1,0 +1,240 @@
+"""Solving a gait problem: stages, progress, interruption, resuming."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+from softground.planning.checkpoint import Checkpoint
+from softground.planning.checks import check_guess, check_problem
+from softground.planning.dynamics.base import Dynamics
+from softground.planning.dynamics.closed_form import ClosedForm
+from softground.planning.metrics import gait_metrics
+from softground.planning.nlp import Nlp
+from softground.planning.plan import Plan, Report, StageReport
+from softground.planning.problem import GaitProblem, coarser
+from softground.planning.stages import Stage, standard_stages
+from softground.planning.trajectory import Trajectory
+from softground.planning.transcription import Transcription
+from softground.planning.uno import Outcome, Progress, optimise
+
+SAVE_EVERY = 10.0  # s
+KEPT_TWIST = 5.0
+"""Scaled twists below this are kept when eps changes, for they make the forces; larger ones keep the motion."""
+
+
+def solve(
+    problem: GaitProblem,
+    guess: Trajectory,
+    *,
+    stages: Sequence[Stage] | None = None,
+    dynamics: type[Dynamics] = ClosedForm,
+    feasibility: float = 1e-3,
+    optimality: float = 1e-3,
+    seconds: float = np.inf,
+    progress: bool = True,
+    state: Path | None = None,
+) -> Plan:
+    """Find a gait near a guess.
+
+    stages: see `planning.stages`. feasibility: greatest violation of a row (m/s, rad/s, 100 N); optimality: of the
+    scaled KKT conditions. seconds: time limit. state: file to which the solve is saved as it goes; where it exists,
+    the solve goes on from there, and it is removed at the end.
+
+    Ctrl-C ends the solve and returns the best point so far: the lowest objective among those feasible, or else the
+    least violation. Never raises for want of convergence: `plan.report` says how it ended.
+    """
+    stages = tuple(standard_stages() if stages is None else stages)
+    check_problem(problem)
+    check_guess(problem, guess)
+    console = Console(stderr=True, quiet=not progress)
+    began, compile_seconds, reports = time.perf_counter(), 0.0, []
+    saved = None if state is None or not state.exists() else Checkpoint.load(state)
+    transcriptions: dict[int, Transcription] = {}
+    point = _Point(guess)
+    with _interruptible() as interrupted:
+        for number, stage in enumerate(stages):
+            if saved is not None and number < saved.stage:
+                continue
+            started = time.perf_counter()
+            if stage.coarse not in transcriptions:
+                same = stage.coarse == 1
+                transcriptions[stage.coarse] = Transcription(
+                    problem if same else coarser(problem, stage.coarse), dynamics
+                )
+            transcription = transcriptions[stage.coarse]
+            if saved is not None and state is not None:
+                saved.check(transcription.layout, state)
+                point = _Point(transcription.trajectory(saved.z), saved.z, saved.multipliers, stage.eps, stage.coarse)
+                saved = None
+            nlp = transcription.nlp(stage.eps, stage.hessian, stage.damping)
+            z, multipliers = point.start(transcription, stage)
+            _compile(nlp, z)
+            compile_seconds += time.perf_counter() - started
+            left = seconds - (time.perf_counter() - began - compile_seconds)
+            with console.status("planning") as line:
+                watch = _Watch(number, len(stages), stage, transcription, interrupted, feasibility, line, state)
+                outcome = optimise(
+                    nlp,
+                    z,
+                    feasibility=feasibility,
+                    optimality=stage.optimality or optimality,
+                    iterations=stage.iterations,
+                    seconds=max(left, 0.0),
+                    barrier=stage.barrier,
+                    multipliers=multipliers,
+                    monitor=watch,
+                )
+            best = outcome.z if outcome.converged or watch.best is None else watch.best.z
+            point = _Point(transcription.trajectory(best), best, outcome.multipliers, stage.eps, stage.coarse)
+            reports.append(_stage_report(stage, nlp, outcome, best))
+            console.print(_stage_line(number, len(stages), reports[-1]), soft_wrap=True, highlight=False)
+            if interrupted.is_set() or time.perf_counter() - began - compile_seconds > seconds:
+                break
+    if state is not None and not interrupted.is_set():
+        state.unlink(missing_ok=True)
+    report = _report(reports, interrupted.is_set(), feasibility, optimality, compile_seconds)
+    trajectory = point.trajectory.resampled(problem.knots)
+    return Plan(problem, trajectory, point.eps or stages[0].eps, gait_metrics(problem, trajectory), report)
+
+
+@dataclass
+class _Point:
+    """Where a stage begins: a trajectory, and what the last stage knows beyond it."""
+
+    trajectory: Trajectory
+    z: np.ndarray | None = None
+    multipliers: np.ndarray | None = None
+    eps: float | None = None
+    coarse: int = 1
+
+    def start(self, transcription: Transcription, stage: Stage) -> tuple[np.ndarray, np.ndarray | None]:
+        """Unknowns and multipliers at the beginning of a stage."""
+        if self.z is None or self.eps is None or self.coarse != stage.coarse:
+            return transcription.unknowns(self.trajectory, stage.eps), None
+        z = self.z.copy()
+        places = transcription.layout.lifted_at(np.arange(transcription.layout.knots - 1))
+        z[places] = np.where(np.abs(z[places]) > KEPT_TWIST, z[places] * self.eps / stage.eps, z[places])
+        return z, self.multipliers
+
+
+@dataclass
+class _Watch:
+    """Called once an iteration: shows progress, keeps the best point, saves, and says when to stop."""
+
+    number: int
+    count: int
+    stage: Stage
+    transcription: Transcription
+    interrupted: threading.Event
+    feasibility: float
+    line: object
+    state: Path | None
+    best: Progress | None = None
+    saved: float = field(default_factory=time.perf_counter)
+
+    def __call__(self, now: Progress) -> bool:
+        self.line.update(  # type: ignore[attr-defined]
+            f"stage {self.number + 1}/{self.count} ({self.stage.hessian}, eps {self.stage.eps:g} W): "
+            f"iteration {now.iteration}, objective {now.objective:.4g}, violation {now.violation:.1e}, "
+            f"optimality {now.optimality:.1e}, {now.seconds:.0f} s"
+        )
+        if self.best is None or self._rank(now) < self._rank(self.best):
+            self.best = now
+        stop = self.interrupted.is_set()
+        if self.state is not None and (stop or time.perf_counter() - self.saved > SAVE_EVERY):
+            layout = tuple(self.transcription.layout)
+            Checkpoint(self.number, now.iteration, now.z, now.multipliers, layout).save(self.state)
+            self.saved = time.perf_counter()
+        return stop
+
+    def _rank(self, point: Progress) -> tuple[float, float]:
+        """Less is better: feasible points by objective, others by violation."""
+        excess = max(point.violation - self.feasibility, 0.0)
+        return excess, point.objective if excess == 0 else 0.0
+
+
+@contextmanager
+def _interruptible() -> Iterator[threading.Event]:
+    """An event that Ctrl-C sets: an exception thrown through the optimiser's own code would end the process.
+
+    A second Ctrl-C acts as usual. Only the main thread can listen to signals; elsewhere the event stays clear.
+    """
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def note(*_):
+        event.set()
+        signal.signal(signal.SIGINT, before)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield event
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _compile(nlp: Nlp, z: np.ndarray) -> None:
+    """Call everything once, so that compilation is not counted as solving."""
+    for function in (nlp.objective, nlp.gradient, nlp.constraints, nlp.jacobian):
+        function(z)
+    nlp.hessian(z, 1.0, np.zeros(nlp.n_rows))
+    nlp.clock.reset()
+
+
+def _stage_report(stage: Stage, nlp: Nlp, outcome: Outcome, best: np.ndarray) -> StageReport:
+    seconds, calls = dict(nlp.clock.seconds), dict(nlp.clock.calls)
+    return StageReport(
+        stage.eps,
+        stage.hessian,
+        stage.coarse,
+        outcome.converged,
+        outcome.reason,
+        outcome.iterations,
+        nlp.objective(best),
+        nlp.violation(best),
+        outcome.optimality,
+        outcome.seconds,
+        seconds | {"linear systems and the rest": outcome.seconds - sum(seconds.values())},
+        calls,
+        outcome.history,
+    )
+
+
+def _stage_line(number: int, count: int, report: StageReport) -> str:
+    return (
+        f"stage {number + 1}/{count} ({report.hessian}, eps {report.eps:g} W): {report.reason} after "
+        f"{report.iterations} iterations in {report.seconds:.1f} s, objective {report.objective:.4g}, "
+        f"violation {report.violation:.1e}, optimality {report.optimality:.1e}"
+    )
+
+
+def _report(
+    stages: list[StageReport], interrupted: bool, feasibility: float, optimality: float, compiling: float
+) -> Report:
+    last = stages[-1]
+    feasible = last.violation <= feasibility
+    solved = feasible and last.converged and last.optimality <= optimality
+    status = "interrupted" if interrupted else "converged" if solved else "feasible" if feasible else "failed"
+    return Report(
+        status,
+        last.reason,
+        sum(stage.iterations for stage in stages),
+        last.objective,
+        last.violation,
+        last.optimality,
+        sum(stage.seconds for stage in stages),
+        compiling,
+        stages,
+    )

@@ -1,0 +1,234 @@
+"""From a gait problem to a nonlinear programme (direct transcription, zhu2021 eqs 7-9).
+
+Everything is made of blocks (`planning.blocks`). The Jacobian of the constraints is exact. For the Hessian of the
+Lagrangian there are two models:
+
+"gauss-newton": that of the costs as sums of squares, plus a small diagonal (`Damping`), nothing of the constraints.
+    It is positive definite whatever the multipliers, which the exact one is not far from a solution: from a rough
+    start this model converges and the exact one does not.
+"exact": the costs as above, and the exact curvature of every constraint times its multiplier. Near a solution it
+    finds the multipliers that Gauss-Newton only hovers about.
+
+Periodicity couples knots a period apart, which triples the bandwidth of the linear systems and doubles the time to
+factorise them. Left out of the Hessian it needs a large diagonal in its place, which makes every step short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from softground.planning.blocks import Block, Pattern, pattern
+from softground.planning.bounds import bounds
+from softground.planning.constraints import Bounded
+from softground.planning.curvature import CurvaturePlan, compiled, curvature_entries, curvature_plan
+from softground.planning.damping import Damping
+from softground.planning.dynamics.base import Dynamics
+from softground.planning.dynamics.closed_form import ClosedForm
+from softground.planning.layout import Layout, Unknowns
+from softground.planning.nlp import Clock, Nlp
+from softground.planning.problem import GaitProblem
+from softground.planning.sampling import random_unknowns
+from softground.planning.trajectory import Trajectory
+
+HESSIANS = ("gauss-newton", "exact")
+
+
+class Transcription:
+    """A gait problem as blocks, with compiled derivatives. `nlp` makes the programme for one smoothing eps."""
+
+    def __init__(self, problem: GaitProblem, dynamics: type[Dynamics] = ClosedForm):
+        self.problem = problem
+        self.dynamics = dynamics(problem.robot, problem.ground, problem.dt)
+        points = [spline.count(problem) for spline in problem.splines]
+        self.layout = layout = Layout.of(problem.robot, problem.knots, self.dynamics.lifted, sum(points))
+        first_points = layout.size - sum(points) + np.cumsum([0, *points])
+        step = self.dynamics.block(layout)
+        zero = np.zeros(_row_count(step))
+        self.constraints: list[Bounded] = [Bounded(step, zero, zero)]
+        self.costs: list[Block] = [block for cost in problem.costs for block in cost.blocks(problem, layout)]
+        for constraint in problem.constraints:
+            self.constraints += constraint.blocks(problem, layout)
+        for spline, start in zip(problem.splines, first_points, strict=False):
+            if spline.weight is None:
+                self.constraints += spline.blocks(problem, layout, start)
+            else:
+                self.costs.append(spline.residuals(problem, layout, start))
+        self._samples = [random_unknowns(problem, self.layout, seed) for seed in range(2)]
+        self._compiled: dict[str, Callable] = {}
+
+    # -- trajectories ------------------------------------------------------------------------------------
+
+    def unknowns(self, guess: Trajectory, eps: float) -> np.ndarray:
+        """The vector of unknowns of a trajectory: lifted unknowns and splines are those that go with it."""
+        guess = guess.resampled(self.problem.knots)
+        lifted = self.dynamics.lift(guess.q, guess.v, guess.torque, eps)
+        points = [spline.fitted(self.problem, guess.q) for spline in self.problem.splines]
+        return self.layout.put_together(
+            Unknowns(guess.q, guess.v, lifted, guess.torque, np.concatenate([*points, np.zeros(0)]))
+        )
+
+    def trajectory(self, z: np.ndarray) -> Trajectory:
+        """The trajectory in a vector of unknowns."""
+        parts = self.layout.take_apart(z)
+        return Trajectory(parts.q, parts.v, parts.torque, self.problem.dt)
+
+    # -- the programme -----------------------------------------------------------------------------------
+
+    def nlp(self, eps: float, hessian: str = "gauss-newton", damping: Damping | None = None) -> Nlp:
+        """The programme at one smoothing (W)."""
+        lower, upper = bounds(self.problem, self.layout)
+        rows, columns = self._jacobian_places()
+        hessian_rows, hessian_columns, fill = self._hessian_model(hessian, damping or Damping())
+        clock = Clock()
+        value, slope, values, jacobian = self._functions()
+        timed = clock.timed
+        return Nlp(
+            lower=lower,
+            upper=upper,
+            row_lower=np.concatenate([np.tile(part.lower, len(part.block.columns)) for part in self.constraints]),
+            row_upper=np.concatenate([np.tile(part.upper, len(part.block.columns)) for part in self.constraints]),
+            jacobian_rows=rows,
+            jacobian_columns=columns,
+            hessian_rows=hessian_rows,
+            hessian_columns=hessian_columns,
+            objective=timed("objective", lambda z: float(value(z, eps))),
+            gradient=timed("gradient", lambda z: np.asarray(slope(z, eps))),
+            constraints=timed("constraints", lambda z: np.asarray(values(z, eps))),
+            jacobian=timed("jacobian", lambda z: np.asarray(jacobian(z, eps))),
+            hessian=timed("hessian", lambda z, sigma, multipliers: fill(z, sigma, multipliers, eps)),
+            clock=clock,
+        )
+
+    def _functions(self) -> tuple[Callable, ...]:
+        """Compiled objective, gradient, constraints and Jacobian entries, as functions of (z, eps)."""
+        blocks = [part.block for part in self.constraints]
+
+        def value(z, eps):
+            return sum(jnp.sum(block.all_rows(z, eps) ** 2) for block in self.costs)
+
+        def values(z, eps):
+            return jnp.concatenate([block.all_rows(z, eps).reshape(-1) for block in blocks])
+
+        def jacobian(z, eps):
+            entries = [
+                block.all_jacobians(z, eps)[:, places.row, places.column].reshape(-1)
+                for block, places in zip(blocks, self.constraint_patterns, strict=True)
+            ]
+            return jnp.concatenate(entries)
+
+        functions = {"value": value, "slope": jax.grad(value), "values": values, "jacobian": jacobian}
+        return tuple(
+            self._once(name, lambda function=function: jax.jit(function)) for name, function in functions.items()
+        )
+
+    def _once(self, name: str, make: Callable[[], Callable]) -> Callable:
+        """A compiled function, made when first asked for: programmes of every eps share it."""
+        if name not in self._compiled:
+            self._compiled[name] = make()
+        return self._compiled[name]
+
+    @cached_property
+    def constraint_patterns(self) -> list[Pattern]:
+        return [pattern(part.block, self._samples, 1.0) for part in self.constraints]
+
+    @cached_property
+    def cost_patterns(self) -> list[Pattern]:
+        return [pattern(block, self._samples, 1.0) for block in self.costs]
+
+    @cached_property
+    def curvatures(self) -> list[tuple[CurvaturePlan, Callable]]:
+        """For each block of constraints: how to find its Hessian, and its compiled directional derivative."""
+        result = []
+        for part, places in zip(self.constraints, self.constraint_patterns, strict=True):
+            along = compiled(part.block)
+            result.append((curvature_plan(part.block, along, places.n_rows, self._samples[0], 1.0), along))
+        return result
+
+    def _jacobian_places(self) -> tuple[np.ndarray, np.ndarray]:
+        rows, columns, start = [], [], 0
+        for part, places in zip(self.constraints, self.constraint_patterns, strict=True):
+            count = len(part.block.columns)
+            rows.append((start + places.n_rows * np.arange(count)[:, None] + places.row).reshape(-1))
+            columns.append(part.block.columns[:, places.column].reshape(-1))
+            start += count * places.n_rows
+        return np.concatenate(rows), np.concatenate(columns)
+
+    # -- Hessians ----------------------------------------------------------------------------------------
+
+    def _hessian_model(self, model: str, damping: Damping):
+        """Places (rows, columns) of the Hessian's lower triangle, and the function that fills them."""
+        first = [
+            self._places(block, _products(places)) for block, places in zip(self.costs, self.cost_patterns, strict=True)
+        ]
+        diagonal = np.arange(self.layout.size)
+        rows, columns = [diagonal, *(one[0] for one in first)], [diagonal, *(one[1] for one in first)]
+        exact = model == "exact"
+        if exact:
+            second = [
+                self._places(part.block, (plan.row, plan.column))
+                for part, (plan, _) in zip(self.constraints, self.curvatures, strict=True)
+            ]
+            rows += [one[0] for one in second]
+            columns += [one[1] for one in second]
+        keys = np.concatenate(rows).astype(np.int64) * self.layout.size + np.concatenate(columns)
+        unique, place = np.unique(keys, return_inverse=True)
+        costs = self._once("cost hessian", self._cost_hessian)
+
+        def fill(z, sigma, multipliers, eps):
+            entries = [damping.diagonal(self.layout, z), sigma * np.asarray(costs(z, eps))]
+            if exact:
+                entries.append(self._constraint_curvature(z, multipliers, eps))
+            return np.bincount(place, np.concatenate(entries), len(unique))
+
+        return unique // self.layout.size, unique % self.layout.size, fill
+
+    @staticmethod
+    def _places(block: Block, local: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Places in the whole of a block's entries (local rows, local columns), lower triangle."""
+        one, other = block.columns[:, local[0]].reshape(-1), block.columns[:, local[1]].reshape(-1)
+        return np.maximum(one, other), np.minimum(one, other)
+
+    def _cost_hessian(self):
+        patterns = self.cost_patterns
+
+        def entries(z, eps):
+            parts = [jnp.zeros(0)]
+            for block, places in zip(self.costs, patterns, strict=True):
+                slopes = block.all_jacobians(z, eps)
+                square = 2 * jnp.einsum("kri,krj->kij", slopes, slopes)
+                row, column = _products(places)
+                parts.append(square[:, row, column].reshape(-1))
+            return jnp.concatenate(parts)
+
+        if all(block.linear for block in self.costs):
+            constant = np.asarray(jax.jit(entries)(jnp.zeros(self.layout.size), 1.0))
+            return lambda z, eps: constant
+        return jax.jit(entries)
+
+    def _constraint_curvature(self, z, multipliers, eps) -> np.ndarray:
+        counts = [(len(p.block.columns), len(p.lower)) for p in self.constraints]
+        shares = np.split(multipliers, np.cumsum([places * rows for places, rows in counts])[:-1])
+        bent = [
+            curvature_entries(plan, along, z, eps, share.reshape(count))
+            for (plan, along), share, count in zip(self.curvatures, shares, counts, strict=True)
+        ]
+        return np.concatenate([one.reshape(-1) for one in bent])
+
+
+def _row_count(block: Block) -> int:
+    width = jax.ShapeDtypeStruct((block.columns.shape[1],), np.dtype(float))
+    first = None if block.data is None else jax.tree.map(lambda leaf: leaf[0], block.data)
+    return jax.eval_shape(lambda local: block.rows(local, first, 1.0), width).shape[0]
+
+
+def _products(places: Pattern) -> tuple[np.ndarray, np.ndarray]:
+    """Lower triangle of J'J of a block with this pattern."""
+    used = np.zeros((places.n_rows, places.column.max() + 1), dtype=bool)
+    used[places.row, places.column] = True
+    row, column = np.nonzero(np.tril(used.T.astype(int) @ used > 0))
+    return row, column

@@ -1,0 +1,107 @@
+"""The bilevel form: eq 6 of zhu2021 solved, and equal to the closed form in the limit."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from softground.contact.feet import contact_jacobian, feet_in_ground
+from softground.planning import Bilevel, ClosedForm, Stage, solve
+from softground.planning.dynamics.bilevel import BarrierSupport
+from softground.planning.smoothing import smoothed
+from softground.simulation import Simulator
+
+from .foot_problem import foot_problem, level_flight
+
+Q, V = np.array([0.0, -0.03, 0.1]), np.array([0.2, -0.1, 0.3])  # a foot 3 cm deep that ploughs ahead
+TORQUE = np.array([10.0, -5.0, 1.0])
+
+
+@pytest.fixture(scope="module")
+def bilevel() -> Bilevel:
+    problem = foot_problem()
+    return Bilevel(problem.robot, problem.ground, problem.dt)
+
+
+@pytest.fixture(scope="module")
+def next_velocity(bilevel):
+    return jax.jit(lambda *arguments: bilevel.next_velocity(*arguments))
+
+
+def test_barrier_law_is_the_gradient_of_a_convex_potential():
+    vertices = np.random.default_rng(0).normal(size=(9, 3)) * 100
+    vertices[-1] = 0.0
+    law = BarrierSupport(jnp.asarray(vertices), jnp.asarray(0.5))
+    twist = jnp.array([0.01, -0.02, 0.005])
+    differentiated = jax.jit(lambda u: (jax.grad(law.potential)(u), jax.hessian(law.potential)(u)))
+    (wrench, hessian), weights = jax.jit(lambda u: (law.response(u), law.weights(u)))(twist)
+    np.testing.assert_allclose(wrench, -differentiated(twist)[0], rtol=1e-9)
+    np.testing.assert_allclose(hessian, differentiated(twist)[1], rtol=1e-8)
+    assert weights.sum() == pytest.approx(1.0, abs=1e-12)
+    assert np.linalg.eigvalsh(hessian).min() > 0
+
+
+def test_weights_are_stationary_for_equation_6(bilevel, next_velocity):
+    """The derivative of eq 6 by each weight is the same for all: the multiplier of their sum."""
+    mu, dt, robot = 0.3, bilevel.dt, bilevel.robot
+    velocity = next_velocity(Q, V, TORQUE, mu)
+
+    def parts(q, v, velocity):
+        kin = robot.kinematics(q)
+        feet = feet_in_ground(robot, kin, bilevel.surface)
+        jacobian = contact_jacobian(feet, robot.foot_jacobians(kin), bilevel.feet_medium)[0]
+        medium, foot = jax.tree.map(lambda leaf: leaf[0], (bilevel.feet_medium, feet))
+        vertices = medium.vertices(foot)
+        weights = BarrierSupport(vertices, jnp.asarray(mu)).weights(jacobian @ velocity)
+        return jacobian, vertices, weights, robot.mass_matrix(kin), robot.bias_force(kin, v)
+
+    jacobian, vertices, weights, mass, bias = map(np.asarray, jax.jit(parts)(Q, V, velocity))
+    force = TORQUE - bias
+
+    def energy_after(w):
+        reached = np.linalg.solve(mass, mass @ V + dt * (force + jacobian.T @ (w @ vertices)))
+        return 0.5 * reached @ mass @ reached
+
+    step = 1e-6
+    slope = [(energy_after(weights + step * e) - energy_after(weights - step * e)) / (2 * step) for e in np.eye(27)]
+    stationary = np.array(slope) - mu * dt / weights
+    np.testing.assert_allclose(stationary, stationary.mean(), atol=1e-7 * np.abs(slope).max() + 1e-7)
+
+
+def test_derivatives_by_the_implicit_function_theorem(next_velocity):
+    step = 1e-6
+    jacobians = jax.jit(jax.jacfwd(next_velocity, (0, 1, 2)))(Q, V, TORQUE, 0.3)
+    for which, jacobian in enumerate(jacobians):
+        for k in range(3):
+            arguments = [[Q.copy(), V.copy(), TORQUE.copy()] for _ in range(2)]
+            arguments[0][which][k] += step
+            arguments[1][which][k] -= step
+            ahead, behind = (next_velocity(*one, 0.3) for one in arguments)
+            rate = np.asarray(ahead - behind) / (2 * step)
+            np.testing.assert_allclose(jacobian[:, k], rate, rtol=1e-5, atol=1e-7)
+
+
+def test_tends_to_the_closed_form(next_velocity):
+    """Both smoothings vanish in proportion: ten times less smoothing, ten times nearer to the sharp step."""
+    problem = foot_problem()
+
+    def sharp(eps):
+        simulator = Simulator(problem.robot, smoothed(problem.ground, eps), problem.dt)
+        return np.asarray(jax.jit(lambda s: simulator.step(s, jnp.asarray(TORQUE))[0].v)(simulator.initial_state(Q, V)))
+
+    limit = sharp(1e-5)
+    away = [np.abs(np.asarray(next_velocity(Q, V, TORQUE, mu)) - limit).max() for mu in (1e-1, 1e-2, 1e-3)]
+    assert away[0] > 5 * away[1] > 25 * away[2]
+    assert away[2] < 1e-3
+
+
+def test_same_problem_in_both_forms():
+    problem = foot_problem()
+    stages = (Stage(0.1, iterations=80),)
+    plans = [
+        solve(problem, level_flight(problem), stages=stages, dynamics=form, progress=False)
+        for form in (ClosedForm, Bilevel)
+    ]
+    for plan in plans:
+        assert plan.report.violation <= 1e-3
+        assert plan.metrics.velocity_error < 2e-3

@@ -1,0 +1,103 @@
+"""A small problem solved, interrupted, resumed, written to a file and replayed."""
+
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+from softground.errors import FileFormatError
+from softground.planning import Stage, replay, solve, trajectory_of
+from softground.planning.checkpoint import Checkpoint
+from softground.planning.solve import _Watch
+from softground.simulation.run_file import load_run, repeat, save_run
+
+from .foot_problem import foot_problem, level_flight
+
+STAGES = (Stage(1.0, optimality=1e-2, iterations=60), Stage(1.0, "exact", iterations=40, barrier=1e-4))
+
+
+@pytest.fixture(scope="module")
+def plan():
+    problem = foot_problem()
+    return solve(problem, level_flight(problem), stages=STAGES, progress=False)
+
+
+def test_converges_to_the_speed_asked_for(plan):
+    assert plan.report.status == "converged"
+    assert plan.report.violation <= 1e-3
+    assert plan.report.optimality <= 1e-3
+    assert plan.metrics.velocity_error < 1e-3
+    assert plan.trajectory.q[0, 0] == 0.0
+
+
+def test_report_says_where_the_time_went(plan):
+    first = plan.report.stages[0]
+    assert first.callback_calls["jacobian"] >= first.iterations
+    assert sum(first.callback_seconds.values()) == pytest.approx(first.seconds)
+    assert len(first.history) == first.iterations
+
+
+def test_plan_is_a_run_that_repeats_itself(plan, tmp_path):
+    """The planned torques, played in the simulator with the plan's own step, give the planned motion.
+
+    Rows are violated by at most 1e-3; a foot that moves freely adds what that makes in each of 12 steps.
+    """
+    dataset = load_run(save_run(tmp_path / "gait.nc", plan.dataset()))
+    again = repeat(dataset)
+    np.testing.assert_allclose(again["configuration"].values, dataset["configuration"].values, atol=1e-3)
+    stored = trajectory_of(dataset)
+    np.testing.assert_array_equal(stored.q, plan.trajectory.q)
+
+
+def test_replay_keeps_the_speed(plan):
+    report, _ = replay(plan.dataset())
+    assert report.speed_kept == pytest.approx(1.0, abs=0.1)
+    assert not report.fell
+
+
+def test_interrupted_solve_returns_its_best_and_resumes(monkeypatch, tmp_path):
+    problem, state = foot_problem(), tmp_path / "solve.npz"
+    usual = _Watch.__call__
+
+    def press(self, now):
+        if now.iteration == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+        return usual(self, now)
+
+    monkeypatch.setattr(_Watch, "__call__", press)
+    stopped = solve(problem, level_flight(problem), stages=STAGES, progress=False, state=state)
+    assert stopped.report.status == "interrupted"
+    assert 5 <= stopped.report.iterations <= 6
+    first = stopped.report.stages[0].history[0]
+    assert stopped.report.violation <= first[1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+    monkeypatch.setattr(_Watch, "__call__", usual)
+    at = Checkpoint.load(state)
+    assert at.iteration >= 5
+    resumed = solve(problem, level_flight(problem), stages=STAGES, progress=False, state=state)
+    assert resumed.report.status == "converged"
+    assert not state.exists()
+
+
+def test_state_of_another_problem_is_refused(tmp_path):
+    problem, state = foot_problem(), tmp_path / "solve.npz"
+    Checkpoint(0, 3, np.zeros(4), np.zeros(2), (2, 1, 1, 0, 1, 0)).save(state)
+    with pytest.raises(FileFormatError, match="another problem"):
+        solve(problem, level_flight(problem), stages=STAGES, progress=False, state=state)
+    state.write_bytes(b"not a state")
+    with pytest.raises(FileFormatError, match="damaged"):
+        solve(problem, level_flight(problem), stages=STAGES, progress=False, state=state)
+
+
+def test_solves_outside_the_main_thread():
+    """Signals belong to the main thread: elsewhere planning must work without them."""
+    problem, found = foot_problem(), []
+    worker = threading.Thread(
+        target=lambda: found.append(solve(problem, level_flight(problem), stages=STAGES[:1], progress=False))
+    )
+    worker.start()
+    worker.join()
+    assert found[0].report.violation <= 1e-3
