@@ -28,8 +28,9 @@ FEET: dict[str, tuple[Shape, bool]] = {
     "point": (Sphere(0.03), False),
     "polygon": (CONVEX, False),
 }
-#: media that take a foot with any outline
-SPRINGS = ("visco_elastic", "firm")
+#: media of grains, and the feet that they take: none with any outline
+GRAINS = ("sand", "pebbles")
+FEET_IN_GRAINS = ("planar", "spatial", "point")
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Case:
         return f"{self.medium_name}-{self.foot_name}"
 
 
-CASES = tuple(Case(medium, foot) for medium in MEDIA for foot in FEET if medium in SPRINGS or foot != "polygon")
+CASES = tuple(Case(medium, foot) for medium in MEDIA for foot in (FEET_IN_GRAINS if medium in GRAINS else FEET))
 
 
 @cache

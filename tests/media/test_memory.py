@@ -11,10 +11,10 @@ from softground.media.base import COMPONENTS
 from softground.media.memory import Remembering
 from softground.robots.feet import Cylinder
 
-from .media_cases import FEET, random_foot
+from .media_cases import FEET, FEET_IN_GRAINS, random_foot
 
 
-@pytest.fixture(scope="module", params=FEET)
+@pytest.fixture(scope="module", params=FEET_IN_GRAINS)
 def medium(request) -> Remembering:
     return Remembering(media.sand()).for_foot(*FEET[request.param])
 

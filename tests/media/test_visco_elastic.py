@@ -384,5 +384,5 @@ def test_bad_parameters_are_refused(kind, options, text):
 def test_ground_that_does_not_know_the_foot_says_so():
     with pytest.raises(MediumError, match="for_foot"):
         ViscoElastic().initial_memory(foot_at(np.zeros(3)))
-    with pytest.raises(MediumError, match="foot shape must be Box.* or Sphere, got .square"):
+    with pytest.raises(MediumError, match="foot shape must be Box"):
         ViscoElastic().for_foot("square", planar=False)

@@ -29,7 +29,7 @@ def test_infeasible_start():
 def test_goal_outside_the_terrain():
     field = HeightField(np.zeros((8, 8)), spacing=0.1)
     problem = replace(foot_problem(), ground=Ground(foot_problem().ground.medium, field), final=Boundary(q={"x": 50.0}))
-    with pytest.raises(OptionError, match="goal x = 50 m lies outside the terrain"):
+    with pytest.raises(OptionError, match="the goal, x = 50 m, lies outside the terrain"):
         attempt(problem)
 
 

@@ -29,7 +29,7 @@ def test_converges_to_the_speed_asked_for(plan):
     assert plan.report.violation <= 1e-3
     assert plan.report.optimality <= 1e-3
     assert plan.metrics.velocity_error < 1e-3
-    assert plan.trajectory.q[0, 0] == 0.0
+    assert plan.trajectory.q[0, 0] == pytest.approx(0.0, abs=1e-9)
 
 
 def test_report_says_where_the_time_went(plan):
@@ -69,7 +69,7 @@ def test_interrupted_solve_returns_its_best_and_resumes(monkeypatch, tmp_path):
     monkeypatch.setattr(_Watch, "__call__", press)
     stopped = solve(problem, level_flight(problem), stages=STAGES, progress=False, state=state)
     assert stopped.report.status == "interrupted"
-    assert 5 <= stopped.report.iterations <= 6
+    assert 5 <= stopped.report.iterations <= 7
     first = stopped.report.stages[0].history[0]
     assert stopped.report.violation <= first[1]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

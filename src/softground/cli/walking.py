@@ -47,10 +47,12 @@ def walk(
     configure_jax()
     from dataclasses import replace
 
+    import numpy as np
+
     from softground.control.estimation import Estimator
     from softground.control.walking.controllers import check_controller, walking_controller
     from softground.control.walking.gait import gait_for
-    from softground.control.walking.walk import Belief, Command, verdict
+    from softground.control.walking.walk import NOISY, QUIET, Belief, Command, verdict
     from softground.control.walking.walk import walk as walk_over
     from softground.media import Noisy, ViscoElastic
     from softground.robots import Robot
@@ -60,16 +62,19 @@ def walk(
     medium = medium_of(ground)
     if not isinstance(medium, ViscoElastic):
         raise OptionError(f"walking needs ground of springs and dampers, foam or firm, got --ground {ground}")
-    medium = replace(medium, **{name: value for name, value in (("stiffness", k), ("damping", b)) if value is not None})
+    stiffness, damping = (float(np.asarray(own)) for own in (medium.stiffness, medium.damping))
+    stiffness, damping = (stiffness if k is None else k), (damping if b is None else b)
+    medium = replace(medium, stiffness=stiffness, damping=damping)
     model = Robot.load(robot)
     gait = gait_for(model)
     belief = Belief(
-        float(medium.stiffness) if guess_k is None else guess_k,
-        float(medium.damping) if guess_b is None else guess_b,
+        stiffness if guess_k is None else guess_k,
+        damping if guess_b is None else guess_b,
         Estimator(max(noise, 1.0)) if estimate else None,
+        NOISY if noise else QUIET,
     )
     progress = not (quiet or as_json)
-    title = f"{model.name} walks on {ground}, k = {medium.stiffness:g}, b = {medium.damping:g}, {controller}"
+    title = f"{model.name} walks on {ground}, k = {stiffness:g}, b = {damping:g}, {controller}"
     dataset = walk_over(
         Simulator(model, Noisy(medium, noise, seed=seed) if noise else medium, 1e-3),
         walking_controller(model, controller),

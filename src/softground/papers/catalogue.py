@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from softground.errors import OptionError, unknown_name
-from softground.papers import chen2026, zhu2019
+from softground.papers import chen2026, romualdi2021, zhu2019, zhu2021
 from softground.papers.study import Study
 
-PAPERS: dict[str, tuple[Study, ...]] = {"zhu2019": zhu2019.STUDIES, "chen2026": chen2026.STUDIES}
+PAPERS: dict[str, tuple[Study, ...]] = {
+    "zhu2019": zhu2019.STUDIES,
+    "chen2026": chen2026.STUDIES,
+    "romualdi2021": romualdi2021.STUDIES,
+    "zhu2021": zhu2021.STUDIES,
+}
 
 
 def all_studies() -> list[Study]:

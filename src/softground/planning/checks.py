@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 
-from softground.contact.feet import feet_in_ground
 from softground.errors import OptionError
 from softground.planning.base_motion import base_motion
 from softground.planning.bounds import bounds
 from softground.planning.layout import Layout
+from softground.planning.metrics import desired_speed
 from softground.planning.problem import GaitProblem
 from softground.planning.trajectory import Trajectory
 from softground.simulation.run_dataset import coordinate_names
+from softground.surfaces import HeightField, MeshSurface, Surface
 
 OUTSIDE = 1e-6  # by which an entry may pass its bound
 
@@ -56,22 +56,29 @@ def _check_start(problem: GaitProblem, guess: Trajectory) -> None:
 
 
 def _check_terrain(problem: GaitProblem, layout: Layout, lower: np.ndarray, upper: np.ndarray) -> None:
-    """The ground must exist where the robot must go."""
+    """The ground must have been given where the robot must go, or would go at the desired speed."""
+    first, last = terrain_along_x(problem.ground.surface)
     forward = base_motion(problem.robot).forward_q
-    for label, knot in (("start", 0), ("goal", layout.knots - 1)):
-        low, high = lower[layout.q_at(knot)][forward], upper[layout.q_at(knot)][forward]
-        for x in {low, high} - {-np.inf, np.inf}:
-            height = float(jax.jit(lambda xy: problem.ground.surface.height(xy))(np.array([x, 0.0])))
-            if not np.isfinite(height):
+    start, goal = ((lower[at][forward], upper[at][forward]) for at in (layout.q_at(0), layout.q_at(layout.knots - 1)))
+    way = desired_speed(problem) * problem.seconds
+    ends = {"start": start, "goal": goal, "end of the walk": (start[0] + way, start[1] + way)}
+    for label, places in ends.items():
+        for x in places:
+            if np.isfinite(x) and not first <= x <= last:
                 raise OptionError(
-                    f"the {label} x = {x:g} m lies outside the terrain, which has no ground there: "
-                    "move it, or use a larger surface"
+                    f"the {label}, x = {x:g} m, lies outside the terrain, which reaches from x = {first:g} to "
+                    f"{last:g} m: move it, shorten the gait, or use a larger surface"
                 )
 
 
-def feet_at(problem: GaitProblem, q: np.ndarray):
-    """Feet in the ground at configurations (N, nq): leading axes knot, foot."""
-    return jax.jit(jax.vmap(lambda q: feet_in_ground(problem.robot, q, problem.ground.surface)))(q)
+def terrain_along_x(surface: Surface) -> tuple[float, float]:
+    """Where a surface was given along x, m: all of x for those that are formulas."""
+    if not isinstance(surface, HeightField | MeshSurface):
+        return -np.inf, np.inf
+    first = float(surface.spline.origin[0])
+    return first, first + float(surface.spline.spacing[0]) * (
+        surface.spline.coefficients.shape[0] - 3
+    )  # one beyond each end
 
 
 def _first_bad(value: np.ndarray) -> int:

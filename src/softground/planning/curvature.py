@@ -14,11 +14,12 @@ import jax
 import numpy as np
 
 from softground.planning.blocks import Block
+from softground.planning.terrain import on_surface
 
 
 def compiled(block: Block) -> Callable:
-    """The block's curvature along one direction, compiled: one programme finds the pattern and fills it later."""
-    return jax.jit(lambda *arguments: block.all_curvatures_along(*arguments))
+    """The block's curvature along one direction on a surface, compiled: it finds the pattern and fills it later."""
+    return jax.jit(lambda surface, *arguments: on_surface(block, surface).all_curvatures_along(*arguments))
 
 
 class CurvaturePlan(NamedTuple):
@@ -32,7 +33,7 @@ class CurvaturePlan(NamedTuple):
 
 
 def curvature_plan(block: Block, along: Callable, n_rows: int, sample: np.ndarray, eps: float) -> CurvaturePlan:
-    """Find the pattern at a random trajectory, column by column, and colour it. `along`: see `compiled`."""
+    """Find the pattern at a random trajectory, column by column, and colour it; `along`: `compiled`, on a surface."""
     count, width = block.columns.shape
     multipliers = np.random.default_rng(0).normal(size=(count, n_rows))
     columns = [np.asarray(along(sample, eps, multipliers, seed)) for seed in np.eye(width)]

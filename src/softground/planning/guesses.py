@@ -17,14 +17,15 @@ from softground.control.posture import motor_positions, servo_gains
 from softground.control.trot import KNOTS, Trot, diagonal_phase, foot_path
 from softground.errors import OptionError
 from softground.planning.base_motion import base_motion
-from softground.planning.checks import feet_at
+from softground.planning.feet import feet_along
 from softground.planning.metrics import desired_speed
 from softground.planning.problem import GaitProblem
 from softground.planning.smoothing import smoothed
 from softground.planning.tracking import TrackJoints
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
-from softground.simulation import Ground, Simulator, run
+from softground.simulation import Simulator, run
+from softground.surfaces import Plane
 
 FINE = 0.002
 """Time step (s) of a guess that is tracked at 500 Hz."""
@@ -136,7 +137,7 @@ def tracked(problem: GaitProblem, gait: Trajectory, eps: float = 1.0) -> Traject
     robot, base = problem.robot, base_motion(problem.robot)
     gait = gait.resampled(problem.knots)
     simulator = Simulator(robot, smoothed(problem.ground, eps), problem.dt)
-    start = _standing_alike(problem, gait.q[0].copy())
+    start = standing_alike(problem, gait.q[0].copy())
     start[base.forward_q] = 0.0
     past = run(
         simulator,
@@ -149,13 +150,12 @@ def tracked(problem: GaitProblem, gait: Trajectory, eps: float = 1.0) -> Traject
     return _shifted(robot, from_run(past, 0, problem.knots))
 
 
-def _standing_alike(problem: GaitProblem, q: np.ndarray) -> np.ndarray:
+def standing_alike(problem: GaitProblem, q: np.ndarray) -> np.ndarray:
     """A configuration of level ground, moved up or down until its feet are as deep in this ground on average."""
     up = base_motion(problem.robot).up_q
-    level = GaitProblem(problem.robot, Ground(problem.ground.medium), 2, problem.dt, problem.costs)
-    wanted = float(np.asarray(feet_at(level, q[None]).depth).mean())
+    wanted = float(np.asarray(feet_along(problem.robot, Plane(), q[None]).depth).mean())
     for _ in range(20):
-        excess = float(np.asarray(feet_at(problem, q[None]).depth).mean()) - wanted
+        excess = float(np.asarray(feet_along(problem.robot, problem.ground.surface, q[None]).depth).mean()) - wanted
         q[up] += excess
         if abs(excess) < 1e-9:
             break

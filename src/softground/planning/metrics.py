@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-import jax
 import numpy as np
 
-from softground.contact.feet import feet_in_ground
 from softground.planning.base_motion import base_motion
 from softground.planning.costs import ForwardSpeed, Periodicity
+from softground.planning.feet import feet_along
 from softground.planning.problem import GaitProblem
 from softground.planning.trajectory import Trajectory
 
@@ -46,7 +45,7 @@ class GaitMetrics:
 def gait_metrics(problem: GaitProblem, trajectory: Trajectory) -> GaitMetrics:
     """Metrics of a trajectory of this problem."""
     robot, base = problem.robot, base_motion(problem.robot)
-    feet = jax.jit(jax.vmap(lambda q: feet_in_ground(robot, q, problem.ground.surface)))(trajectory.q)
+    feet = feet_along(robot, problem.ground.surface, trajectory.q)
     depth, place = np.asarray(feet.depth), np.asarray(feet.position)[..., 0]
     distance = float(trajectory.q[-1, base.forward_q] - trajectory.q[0, base.forward_q])
     weight = float(robot.total_mass) * float(np.linalg.norm(robot.gravity))

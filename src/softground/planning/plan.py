@@ -94,7 +94,7 @@ class Plan:
             options={"title": title, "every": 1, "seed": None, "command": command, "ended": "finished"},
             timing={"compile_seconds": self.report.compile_seconds, "steps_per_second": 0.0},
         )
-        dataset.attrs["plan"] = json.dumps({"metrics": self.metrics.as_dict(), "report": self.report.summary()})
+        dataset.attrs["plan"] = json.dumps({"metrics": self.metrics.as_dict(), "report": asdict(self.report)})
         return dataset
 
 

@@ -12,8 +12,8 @@ import jax
 import numpy as np
 import xarray as xr
 
-from softground.contact.feet import feet_in_ground
 from softground.planning.base_motion import base_motion
+from softground.planning.feet import feet_along
 from softground.planning.plan import trajectory_of
 from softground.planning.smoothing import smoothed
 from softground.planning.tracking import TrackJoints
@@ -60,7 +60,14 @@ def replay(
 
 
 def simulate(
-    robot: Robot, ground: Ground, trajectory: Trajectory, *, dt: float, eps: float, progress: bool = False, **gains
+    robot: Robot,
+    ground: Ground,
+    trajectory: Trajectory,
+    *,
+    dt: float = TIME_STEP,
+    eps: float = EPS,
+    progress: bool = False,
+    **gains,
 ) -> xr.Dataset:
     """The run of a robot that follows a trajectory with feedforward torques and servos."""
     simulator = Simulator(robot, smoothed(ground, eps), dt)
@@ -86,8 +93,8 @@ def _compare(robot: Robot, ground: Ground, plan: Trajectory, past: xr.Dataset) -
         speed=speed,
         speed_kept=speed / planned_speed if planned_speed else float("nan"),
         fell=bool(_fallen(robot, ground, plan, q)) or past.attrs["ended"] != "finished",
-        slip=_slip(robot, ground, q),
-        slip_planned=_slip(robot, ground, plan.q),
+        slip=slip_per_metre(robot, ground, q),
+        slip_planned=slip_per_metre(robot, ground, plan.q),
         base_difference=float(apart.max()),
         joint_difference=float(np.sqrt(np.mean((at_knots[:count, joints] - plan.q[:count, joints]) ** 2))),
         steps_not_converged=int(past.attrs["steps_not_converged"]),
@@ -108,9 +115,9 @@ def _fallen(robot: Robot, ground: Ground, plan: Trajectory, q: np.ndarray) -> bo
     return bool(low or attitude > FALLEN_PITCH)
 
 
-def _slip(robot: Robot, ground: Ground, q: np.ndarray) -> float:
+def slip_per_metre(robot: Robot, ground: Ground, q: np.ndarray) -> float:
     """Way that the feet move along x while deeper than half their mean depth in stance, per foot and metre walked."""
-    feet = jax.jit(jax.vmap(lambda q: feet_in_ground(robot, q, ground.surface)))(q)
+    feet = feet_along(robot, ground.surface, q)
     depth, x = np.asarray(feet.depth), np.asarray(feet.position)[..., 0]
     carrying = depth[1:] > 0.5 * np.mean(depth[depth > 0]) if (depth > 0).any() else depth[1:] > 0
     way = np.abs(np.diff(x, axis=0))[carrying].sum() / x.shape[1]

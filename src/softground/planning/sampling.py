@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 
-from softground.contact.feet import feet_in_ground
 from softground.planning.base_motion import base_motion
+from softground.planning.feet import feet_along
 from softground.planning.layout import Layout, Unknowns
 from softground.planning.problem import GaitProblem
 
@@ -20,8 +19,8 @@ def random_unknowns(problem: GaitProblem, layout: Layout, seed: int) -> np.ndarr
     knots = layout.knots
     q = np.asarray(robot.posture) + 0.1 * rng.normal(size=(knots, layout.nq))
     q[:, base.forward_q] = rng.uniform(0.0, 1.0, knots)
-    depth = jax.jit(jax.vmap(lambda q: feet_in_ground(robot, q, problem.ground.surface).depth.mean()))
-    q[:, base.up_q] += np.asarray(depth(q)) - SUNK
+    depth = np.asarray(feet_along(robot, problem.ground.surface, q).depth).mean(axis=1)
+    q[:, base.up_q] += depth - SUNK
     return layout.put_together(
         Unknowns(
             q,

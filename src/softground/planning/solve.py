@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from softground.planning.transcription import Transcription
 from softground.planning.uno import Outcome, Progress, optimise
 
 SAVE_EVERY = 10.0  # s
+KEPT_TRANSCRIPTIONS = 4
 KEPT_TWIST = 5.0
 """Scaled twists below this are kept when eps changes, for they make the forces; larger ones keep the motion."""
 
@@ -67,7 +69,7 @@ def solve(
             started = time.perf_counter()
             if stage.coarse not in transcriptions:
                 same = stage.coarse == 1
-                transcriptions[stage.coarse] = Transcription(
+                transcriptions[stage.coarse] = transcribed(
                     problem if same else coarser(problem, stage.coarse), dynamics
                 )
             transcription = transcriptions[stage.coarse]
@@ -93,6 +95,9 @@ def solve(
                     multipliers=multipliers,
                     monitor=watch,
                 )
+            if outcome.interrupted:
+                interrupted.set()
+                watch.save()
             best = outcome.z if outcome.converged or watch.best is None else watch.best.z
             point = _Point(transcription.trajectory(best), best, outcome.multipliers, stage.eps, stage.coarse)
             reports.append(_stage_report(stage, nlp, outcome, best))
@@ -104,6 +109,18 @@ def solve(
     report = _report(reports, interrupted.is_set(), feasibility, optimality, compile_seconds)
     trajectory = point.trajectory.resampled(problem.knots)
     return Plan(problem, trajectory, point.eps or stages[0].eps, gait_metrics(problem, trajectory), report)
+
+
+_recent: deque[Transcription] = deque(maxlen=KEPT_TRANSCRIPTIONS)
+
+
+def transcribed(problem: GaitProblem, dynamics: type[Dynamics] = ClosedForm) -> Transcription:
+    """The problem's transcription; one of the last few moved to its terrain where that serves, compiled as it is."""
+    for known in _recent:
+        if known.serves(problem, dynamics):
+            return known.moved_to(problem)
+    _recent.append(Transcription(problem, dynamics))
+    return _recent[-1]
 
 
 @dataclass
@@ -139,6 +156,7 @@ class _Watch:
     line: object
     state: Path | None
     best: Progress | None = None
+    last: Progress | None = None
     saved: float = field(default_factory=time.perf_counter)
 
     def __call__(self, now: Progress) -> bool:
@@ -149,12 +167,18 @@ class _Watch:
         )
         if self.best is None or self._rank(now) < self._rank(self.best):
             self.best = now
+        self.last = now
         stop = self.interrupted.is_set()
-        if self.state is not None and (stop or time.perf_counter() - self.saved > SAVE_EVERY):
-            layout = tuple(self.transcription.layout)
-            Checkpoint(self.number, now.iteration, now.z, now.multipliers, layout).save(self.state)
-            self.saved = time.perf_counter()
+        if stop or time.perf_counter() - self.saved > SAVE_EVERY:
+            self.save()
         return stop
+
+    def save(self) -> None:
+        """Save the last point, where a file is given."""
+        if self.state is not None and self.last is not None:
+            layout = tuple(self.transcription.layout)
+            Checkpoint(self.number, self.last.iteration, self.last.z, self.last.multipliers, layout).save(self.state)
+            self.saved = time.perf_counter()
 
     def _rank(self, point: Progress) -> tuple[float, float]:
         """Less is better: feasible points by objective, others by violation."""

@@ -9,15 +9,21 @@ Lagrangian there are two models:
 "exact": the costs as above, and the exact curvature of every constraint times its multiplier. Near a solution it
     finds the multipliers that Gauss-Newton only hovers about.
 
+The ground's surface is an argument of everything that is compiled, not a constant in it: terrains of one kind (slopes,
+say) share the programmes, and patterns are found on a surface without accidental zeros (`planning.terrain`).
+
 Periodicity couples knots a period apart, which triples the bandwidth of the linear systems and doubles the time to
 factorise them. Left out of the Hessian it needs a large diagonal in its place, which makes every step short.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
-from functools import cached_property
+from functools import partial
+from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -33,9 +39,12 @@ from softground.planning.layout import Layout, Unknowns
 from softground.planning.nlp import Clock, Nlp
 from softground.planning.problem import GaitProblem
 from softground.planning.sampling import random_unknowns
+from softground.planning.terrain import generic, on_surface, same_kind
 from softground.planning.trajectory import Trajectory
 
 HESSIANS = ("gauss-newton", "exact")
+#: What of a problem is constant in the compiled programmes, beside robot and medium.
+COMPILED_IN = ("knots", "dt", "costs", "constraints", "splines")
 
 
 class Transcription:
@@ -44,6 +53,7 @@ class Transcription:
     def __init__(self, problem: GaitProblem, dynamics: type[Dynamics] = ClosedForm):
         self.problem = problem
         self.dynamics = dynamics(problem.robot, problem.ground, problem.dt)
+        self.surface = problem.ground.surface
         points = [spline.count(problem) for spline in problem.splines]
         self.layout = layout = Layout.of(problem.robot, problem.knots, self.dynamics.lifted, sum(points))
         first_points = layout.size - sum(points) + np.cumsum([0, *points])
@@ -59,7 +69,24 @@ class Transcription:
             else:
                 self.costs.append(spline.residuals(problem, layout, start))
         self._samples = [random_unknowns(problem, self.layout, seed) for seed in range(2)]
-        self._compiled: dict[str, Callable] = {}
+        self._once_made: dict[str, Any] = {}
+
+    def serves(self, problem: GaitProblem, dynamics: type[Dynamics]) -> bool:
+        """Whether a problem differs from this one in terrain, limits and boundaries at most."""
+        mine = self.problem
+        return (
+            type(self.dynamics) is dynamics
+            and all(getattr(mine, name) == getattr(problem, name) for name in COMPILED_IN)
+            and bool(eqx.tree_equal((mine.robot, mine.ground.medium), (problem.robot, problem.ground.medium)))
+            and same_kind(self.surface, problem.ground.surface)
+        )
+
+    def moved_to(self, problem: GaitProblem) -> Transcription:
+        """The transcription of a problem that this one serves: shares all that is compiled or found out."""
+        moved = copy.copy(self)
+        moved.problem, moved.surface = problem, problem.ground.surface
+        moved.dynamics = on_surface(self.dynamics, moved.surface)
+        return moved
 
     # -- trajectories ------------------------------------------------------------------------------------
 
@@ -85,8 +112,8 @@ class Transcription:
         rows, columns = self._jacobian_places()
         hessian_rows, hessian_columns, fill = self._hessian_model(hessian, damping or Damping())
         clock = Clock()
-        value, slope, values, jacobian = self._functions()
-        timed = clock.timed
+        value, slope, values, jacobian = self._once("functions", self._functions)
+        surface, timed = self.surface, clock.timed
         return Nlp(
             lower=lower,
             upper=upper,
@@ -96,57 +123,63 @@ class Transcription:
             jacobian_columns=columns,
             hessian_rows=hessian_rows,
             hessian_columns=hessian_columns,
-            objective=timed("objective", lambda z: float(value(z, eps))),
-            gradient=timed("gradient", lambda z: np.asarray(slope(z, eps))),
-            constraints=timed("constraints", lambda z: np.asarray(values(z, eps))),
-            jacobian=timed("jacobian", lambda z: np.asarray(jacobian(z, eps))),
+            objective=timed("objective", lambda z: float(value(surface, z, eps))),
+            gradient=timed("gradient", lambda z: np.asarray(slope(surface, z, eps))),
+            constraints=timed("constraints", lambda z: np.asarray(values(surface, z, eps))),
+            jacobian=timed("jacobian", lambda z: np.asarray(jacobian(surface, z, eps))),
             hessian=timed("hessian", lambda z, sigma, multipliers: fill(z, sigma, multipliers, eps)),
             clock=clock,
         )
 
     def _functions(self) -> tuple[Callable, ...]:
-        """Compiled objective, gradient, constraints and Jacobian entries, as functions of (z, eps)."""
+        """Compiled objective, gradient, constraints and Jacobian entries, as functions of (surface, z, eps)."""
         blocks = [part.block for part in self.constraints]
+        patterns = self.constraint_patterns
 
-        def value(z, eps):
-            return sum(jnp.sum(block.all_rows(z, eps) ** 2) for block in self.costs)
+        def value(surface, z, eps):
+            return sum(jnp.sum(block.all_rows(z, eps) ** 2) for block in on_surface(self.costs, surface))
 
-        def values(z, eps):
-            return jnp.concatenate([block.all_rows(z, eps).reshape(-1) for block in blocks])
+        def values(surface, z, eps):
+            return jnp.concatenate([block.all_rows(z, eps).reshape(-1) for block in on_surface(blocks, surface)])
 
-        def jacobian(z, eps):
+        def jacobian(surface, z, eps):
             entries = [
                 block.all_jacobians(z, eps)[:, places.row, places.column].reshape(-1)
-                for block, places in zip(blocks, self.constraint_patterns, strict=True)
+                for block, places in zip(on_surface(blocks, surface), patterns, strict=True)
             ]
             return jnp.concatenate(entries)
 
-        functions = {"value": value, "slope": jax.grad(value), "values": values, "jacobian": jacobian}
-        return tuple(
-            self._once(name, lambda function=function: jax.jit(function)) for name, function in functions.items()
-        )
+        return tuple(jax.jit(function) for function in (value, jax.grad(value, argnums=1), values, jacobian))
 
-    def _once(self, name: str, make: Callable[[], Callable]) -> Callable:
-        """A compiled function, made when first asked for: programmes of every eps share it."""
-        if name not in self._compiled:
-            self._compiled[name] = make()
-        return self._compiled[name]
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What is made when first asked for, and shared with programmes of every eps and terrain."""
+        if name not in self._once_made:
+            self._once_made[name] = make()
+        return self._once_made[name]
 
-    @cached_property
+    @property
     def constraint_patterns(self) -> list[Pattern]:
-        return [pattern(part.block, self._samples, 1.0) for part in self.constraints]
+        blocks = [part.block for part in self.constraints]
+        return self._once("constraint patterns", lambda: self._patterns(blocks))
 
-    @cached_property
+    @property
     def cost_patterns(self) -> list[Pattern]:
-        return [pattern(block, self._samples, 1.0) for block in self.costs]
+        return self._once("cost patterns", lambda: self._patterns(self.costs))
 
-    @cached_property
+    def _patterns(self, blocks: list[Block]) -> list[Pattern]:
+        return [pattern(block, self._samples, 1.0) for block in on_surface(blocks, generic(self.surface))]
+
+    @property
     def curvatures(self) -> list[tuple[CurvaturePlan, Callable]]:
         """For each block of constraints: how to find its Hessian, and its compiled directional derivative."""
-        result = []
+        return self._once("curvatures", self._find_curvatures)
+
+    def _find_curvatures(self) -> list[tuple[CurvaturePlan, Callable]]:
+        result, typical = [], generic(self.surface)
         for part, places in zip(self.constraints, self.constraint_patterns, strict=True):
             along = compiled(part.block)
-            result.append((curvature_plan(part.block, along, places.n_rows, self._samples[0], 1.0), along))
+            plan = curvature_plan(part.block, partial(along, typical), places.n_rows, self._samples[0], 1.0)
+            result.append((plan, along))
         return result
 
     def _jacobian_places(self) -> tuple[np.ndarray, np.ndarray]:
@@ -180,7 +213,7 @@ class Transcription:
         costs = self._once("cost hessian", self._cost_hessian)
 
         def fill(z, sigma, multipliers, eps):
-            entries = [damping.diagonal(self.layout, z), sigma * np.asarray(costs(z, eps))]
+            entries = [damping.diagonal(self.layout, z), sigma * np.asarray(costs(self.surface, z, eps))]
             if exact:
                 entries.append(self._constraint_curvature(z, multipliers, eps))
             return np.bincount(place, np.concatenate(entries), len(unique))
@@ -196,9 +229,9 @@ class Transcription:
     def _cost_hessian(self):
         patterns = self.cost_patterns
 
-        def entries(z, eps):
+        def entries(surface, z, eps):
             parts = [jnp.zeros(0)]
-            for block, places in zip(self.costs, patterns, strict=True):
+            for block, places in zip(on_surface(self.costs, surface), patterns, strict=True):
                 slopes = block.all_jacobians(z, eps)
                 square = 2 * jnp.einsum("kri,krj->kij", slopes, slopes)
                 row, column = _products(places)
@@ -206,15 +239,15 @@ class Transcription:
             return jnp.concatenate(parts)
 
         if all(block.linear for block in self.costs):
-            constant = np.asarray(jax.jit(entries)(jnp.zeros(self.layout.size), 1.0))
-            return lambda z, eps: constant
+            constant = np.asarray(jax.jit(entries)(self.surface, jnp.zeros(self.layout.size), 1.0))
+            return lambda surface, z, eps: constant
         return jax.jit(entries)
 
     def _constraint_curvature(self, z, multipliers, eps) -> np.ndarray:
         counts = [(len(p.block.columns), len(p.lower)) for p in self.constraints]
         shares = np.split(multipliers, np.cumsum([places * rows for places, rows in counts])[:-1])
         bent = [
-            curvature_entries(plan, along, z, eps, share.reshape(count))
+            curvature_entries(plan, partial(along, self.surface), z, eps, share.reshape(count))
             for (plan, along), share, count in zip(self.curvatures, shares, counts, strict=True)
         ]
         return np.concatenate([one.reshape(-1) for one in bent])

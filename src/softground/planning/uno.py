@@ -27,6 +27,7 @@ REASONS = {
     "EVALUATION_ERROR": "a function could not be evaluated: the guess is not finite",
     "ALGORITHMIC_ERROR": "the linear systems could not be solved: try another guess",
     "USER_TERMINATION": "interrupted",
+    "USER_INTERRUPTION": "interrupted",
 }
 
 
@@ -50,6 +51,7 @@ class Outcome:
     z: np.ndarray
     multipliers: np.ndarray
     converged: bool
+    interrupted: bool  # by Ctrl-C, which Uno may catch before Python does
     reason: str
     iterations: int
     violation: float
@@ -157,6 +159,7 @@ def optimise(
         z,
         np.array(result.constraint_dual_solution)[: nlp.n_rows] if last is None else last.multipliers,
         state["converged"] or solution == "FEASIBLE_KKT_POINT",
+        ended == "USER_INTERRUPTION",
         REASONS["converged"] if state["converged"] else REASONS.get(ended, REASONS.get(solution, solution)),
         state["iteration"],
         nlp.violation(z),

@@ -14,9 +14,9 @@ from scipy.spatial.transform import Rotation
 from softground.control.whole_body.references import (
     AngularMomentum,
     FrameMotion,
-    GroundUnderFeet,
     PointMotion,
     References,
+    holding,
 )
 from softground.control.whole_body.snapshot import Snapshot, frames_in_order, snapshot
 from softground.control.whole_body.unknowns import Unknowns
@@ -125,20 +125,15 @@ def following(motion: Motion) -> References:
         for name in frame_names()
         for f in [seen.frames[name]]
     }
-    feet = [frames[foot.name] for foot in robot().feet]
-    momentum = np.asarray(seen.momentum)
-    return References(
+    standing = holding(robot(), frame_names(), motion.q, STIFFNESS, DAMPING)
+    ground = standing.ground
+    return standing._replace(
         com=PointMotion(np.asarray(seen.com), np.asarray(seen.com_velocity), zero, zero),
-        angular_momentum=AngularMomentum(momentum[3:], zero, zero),
+        angular_momentum=AngularMomentum(np.asarray(seen.momentum)[3:], zero, zero),
         frames=frames,
-        posture=motion.q[7:],
         wrenches=motion.wrenches,
-        wrench_rates=np.zeros((2, 6)),
-        in_contact=np.array([True, True]),
-        ground=GroundUnderFeet(
-            np.full(2, STIFFNESS),
-            np.full(2, DAMPING),
-            np.stack([foot.position + [0.003, -0.002, 0.01] for foot in feet]),
-            np.stack([Rotation.from_rotvec([0.05, -0.04, 0.02]).as_matrix() @ foot.rotation for foot in feet]),
+        ground=ground._replace(
+            rest_position=ground.rest_position + np.array([0.003, -0.002, 0.01]),
+            rest_rotation=Rotation.from_rotvec([0.05, -0.04, 0.02]).as_matrix() @ ground.rest_rotation,
         ),
     )

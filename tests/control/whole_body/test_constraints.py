@@ -157,7 +157,7 @@ def test_cones_exclude_pulling_slipping_twisting_and_tipping(name):
     centre = np.mean(corners, axis=0)
 
     def at(point, force=(0, 0, 100.0), twist=0.0):
-        return np.r_[force, np.cross(np.r_[point, 0.0], force) + [0, 0, twist]]
+        return np.r_[force, np.cross(np.r_[point, 0.0], force) + np.array([0, 0, twist])]
 
     assert (cone @ at(centre, twist=1.3) <= 0).all()
     for wrong in (
@@ -177,10 +177,28 @@ def test_a_margin_keeps_the_centre_of_pressure_inside():
     assert (cone @ outside > 0).any()
 
 
-def test_point_feet_take_no_torque_and_round_ones_are_refused():
-    assert (wrench_cone(Sphere(0.02), FRICTION, TORSION) @ np.array([0, 0, 10.0, 0.01, 0, 0]) > 0).any()
-    with pytest.raises(RobotError, match="HalfCylinder"):
-        wrench_cone(HalfCylinder(0.04, 0.08), FRICTION, TORSION)
+ROUND = {
+    "ball": (Sphere(0.02), np.array([[0.0, 0.0, -0.02]])),
+    "half-cylinder": (HalfCylinder(0.04, 0.08), np.array([[0.0, 0.04, -0.04], [0.0, -0.04, -0.04]])),
+}
+
+
+@pytest.mark.parametrize("name", ROUND)
+def test_round_feet_are_pushed_below_their_origin(name):
+    """Friction there turns the foot about its origin; a torque about the contact itself is more than they can get."""
+    shape, points = ROUND[name]
+    cone = wrench_cone(shape, FRICTION, 1.0)
+    for point in points:
+        force = np.array([10.0, -15.0, 100.0])
+        pushed = np.r_[force, np.cross(point, force)]
+        assert (cone @ pushed < 1e-9).all()
+        assert (cone @ (pushed + [0, 0, 0, 0, 0.1, 0]) > 1e-3).any()
+        assert (cone @ (pushed + [0, 0, 0, np.sign(point[1] or 1) * 0.1, 0, 0]) > 1e-3).any()
+
+
+def test_shapes_without_a_sole_are_refused():
+    with pytest.raises(RobotError, match="must be Box, Cylinder"):
+        wrench_cone(None, FRICTION, TORSION)  # type: ignore[arg-type]
 
 
 def test_feasibility_is_about_the_wrench_at_its_horizon_in_the_axes_of_the_ground():

@@ -103,5 +103,5 @@ def test_two_sided_bounds_are_met_on_both_sides():
     )
     for name in SOLVERS:
         solution = available(name)(problem)
-        np.testing.assert_allclose(solution.x, [1.0, -1.0], atol=1e-6)
-        np.testing.assert_allclose(solution.inequality_multipliers, [2.0, -2.0], atol=1e-5)
+        np.testing.assert_allclose(solution.x, [1.0, -1.0], atol=1e-5)  # proxqp stops at 1e-5, by its default
+        np.testing.assert_allclose(solution.inequality_multipliers, [2.0, -2.0], atol=1e-4)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from softground.bridges.viewer.ground_sheet import GroundSheet, Tile
-from softground.robots import Box, Polygon, Shape, Sphere
+from softground.robots import Box, HalfCylinder, Polygon, Shape, Sphere
 from softground.robots.outline import nearest
 
 REPOSE = np.tan(np.radians(32.0))
@@ -33,7 +33,7 @@ class Sole:
     @property
     def surface_point(self) -> np.ndarray:
         """(3,) m: the point of the undisturbed surface over the sole."""
-        clearance = self.shape.radius if isinstance(self.shape, Sphere) else 0.0
+        clearance = self.shape.radius if isinstance(self.shape, Sphere | HalfCylinder) else 0.0
         return self.origin + (self.depth - clearance) * self.normal
 
     @property
@@ -61,7 +61,7 @@ def lowering(points: np.ndarray, sole: Sole) -> np.ndarray:
         return np.zeros(len(points))
     away = points - sole.surface_point
     away = away - np.outer(away @ sole.normal, sole.normal)  # in the tangent plane
-    if isinstance(sole.shape, Sphere):
+    if isinstance(sole.shape, Sphere | HalfCylinder):
         return _ball_lowering(np.linalg.norm(away, axis=1), sole.depth, sole.shape.radius)
     nearest = _nearest_on_sole(away, sole)
     outside = np.linalg.norm(away - nearest, axis=1)
@@ -76,7 +76,7 @@ def _ball_lowering(distance: np.ndarray, depth: float, radius: float) -> np.ndar
 
 def _sole_slope(sole: Sole) -> np.ndarray:
     """(3,) how much deeper the plane of the sole is a metre along the ground."""
-    if isinstance(sole.shape, Sphere):
+    if isinstance(sole.shape, Sphere | HalfCylinder):
         return np.zeros(3)
     axis = sole.axes[:, 2]
     upright = float(axis @ sole.normal)

@@ -42,7 +42,7 @@ def pattern_figure(patterns: dict[str, WalkingPattern], outline: Float[np.ndarra
     return figure
 
 
-def _corners(
+def sole_corners(
     outline: Float[np.ndarray, "k 2"], position: Float[np.ndarray, "... 3"], yaw: Float[np.ndarray, "..."]
 ) -> Float[np.ndarray, "... k 2"]:
     """Corners of a sole's outline in the world, from above (m)."""
@@ -54,8 +54,8 @@ def _corners(
 def _draw_from_above(axes: Axes, pattern: WalkingPattern, outline: Float[np.ndarray, "k 2"]) -> None:
     for side, colour in FOOT_COLOURS.items():
         position, yaw = np.asarray(pattern.foot_position)[:, side], np.asarray(pattern.foot_yaw)[:, side]
-        for first, _ in _intervals(np.asarray(pattern.contact)[:, side]):
-            corners = _corners(outline, position[first], yaw[first])
+        for first, _ in intervals(np.asarray(pattern.contact)[:, side]):
+            corners = sole_corners(outline, position[first], yaw[first])
             axes.add_patch(Polygon(corners, facecolor=colour, alpha=0.16, lw=0))
             axes.add_patch(Polygon(corners, facecolor="none", edgecolor=colour, lw=0.8))
         axes.plot(*position[:, :2].T, color=colour, lw=0.7, ls=":", label=f"{side.name.lower()} foot")
@@ -76,13 +76,13 @@ def _draw_over_time(panels: list[Axes], pattern: WalkingPattern) -> None:
         panels[2].plot(pattern.time, 1000 * pattern.foot_position[:, side, 2], color=colour)
     panels[2].set(ylabel="sole z (mm)", xlabel="time (s)")
     for panel in panels:
-        for first, last in _intervals(np.all(pattern.contact, axis=1)):
+        for first, last in intervals(np.all(pattern.contact, axis=1)):
             panel.axvspan(float(pattern.time[first]), float(pattern.time[last]), color="#f1f1f1", lw=0, zorder=0)
         panel.set_xlim(float(pattern.time[0]), float(pattern.time[-1]))
         panel.tick_params(labelbottom=panel is panels[-1])
 
 
-def _intervals(flag: Bool[np.ndarray, " n"]) -> list[tuple[int, int]]:
+def intervals(flag: Bool[np.ndarray, " n"]) -> list[tuple[int, int]]:
     """First and last sample of every stretch of True."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flag, [False]]).astype(int)))
     return [(start, stop - 1) for start, stop in zip(edges[::2], edges[1::2], strict=True)]

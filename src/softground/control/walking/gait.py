@@ -104,8 +104,9 @@ ICUB_GAIT = Gait(
 )
 """iCub as Romualdi et al. 2021 walk it; shares, limits of turning, start and end are ours."""
 
-ICUB_SOFT_GAIT = replace(ICUB_GAIT, step_duration=1.0, double_support_share=0.4)
-"""For soft ground: the weight moves more slowly from foot to foot, and steps are short enough for the ankles."""
+ICUB_SOFT_GAIT = replace(ICUB_GAIT, step_duration=1.0, double_support_share=0.4, com_height=0.527)
+"""For soft ground: the weight moves more slowly from foot to foot, and steps are short enough for the ankles. Lower, the
+trailing ankle meets its limit of 0.61 rad; higher, the knees are stretched on the softest ground."""
 
 GAITS = {"icub": ICUB_SOFT_GAIT}
 """Robots with a gait of their own."""

@@ -3,6 +3,12 @@
 When a foot comes down, its pose of rest is where it meets the ground: its place and heading, level, at the ground's
 height. From then on its wrench says how stiff and how damped the ground is (`control.estimation`), unless the
 controller was told. Pure functions over arrays with a leading axis of feet.
+
+*The wrench that a controller should use.* A controller that asks for wrench rates answers every jump of the wrench that
+it is given, with accelerations of a foot of jump / (b A w2 / 12): for 1 N m of roll within a tick, thousands of rad/s2.
+Measured wrenches jump, by noise and when points of the sole lift off; those of the model, which follow from pose and
+twist, do not, but know nothing of what the model leaves out. So we take the model's, and of the difference to the
+measured ones only what remains after a low-pass: an observer of the disturbance.
 """
 
 from __future__ import annotations
@@ -33,6 +39,10 @@ class GroundBelief(NamedTuple):
     rest: Pose
     in_contact: Bool[Array, " f"]
     """As planned, one tick ago."""
+    unmodelled: Float[Array, "f 6"]
+    """What the measured wrenches have and the model's have not, low-passed (N, N m)."""
+    wrenches: Float[Array, "f 6"]
+    """What to take for the wrenches: the model's and the unmodelled part (N, N m)."""
 
 
 def believe(robot: Robot, q, estimate: Estimate, ground_height: float) -> GroundBelief:
@@ -40,7 +50,8 @@ def believe(robot: Robot, q, estimate: Estimate, ground_height: float) -> Ground
     count = len(robot.feet)
     position, rotation = robot.foot_poses(q)
     spread = jax.tree.map(lambda part: jnp.broadcast_to(part, (count, *part.shape)), estimate)
-    return GroundBelief(spread, _level(position, rotation, ground_height), np.ones(count, bool))
+    none = np.zeros((count, 6))
+    return GroundBelief(spread, _level(position, rotation, ground_height), np.ones(count, bool), none, none)
 
 
 def observe(
@@ -48,13 +59,17 @@ def observe(
     soles: Patch,
     estimator: Estimator | None,
     ground_height: float,
+    followed: float,
     belief: GroundBelief,
     q: Float[Array, " nq"],
     v: Float[Array, " nv"],
     wrenches: Float[Array, "f 6"],
     in_contact: Bool[Array, " f"],
 ) -> GroundBelief:
-    """Belief after one more look at the feet; without an estimator k and b stay as they are."""
+    """Belief after one more look at the feet; without an estimator k and b stay as they are.
+
+    followed: share of a change of the unmodelled wrench that is believed at once, 1 - exp(-period / smoothing).
+    """
     kin = robot.kinematics(q)
     position, rotation = robot.foot_poses(kin)
     impact = in_contact & ~belief.in_contact
@@ -63,12 +78,16 @@ def observe(
         lambda new, old: jnp.where(impact.reshape(-1, *(new.ndim - 1) * (1,)), new, old), met, belief.rest
     )
     estimate = belief.estimate
+    rows = jax.vmap(regressor)(soles, rest, Pose(position, rotation), robot.foot_twists(kin, v))
     if estimator is not None:
-        rows = jax.vmap(regressor)(soles, rest, Pose(position, rotation), robot.foot_twists(kin, v))
         weight = jnp.sum(jnp.asarray(robot.parameters.mass)) * jnp.linalg.norm(jnp.asarray(robot.gravity))
         carries = in_contact & (wrenches[:, 2] > LEAST_LOAD * weight)
         estimate = jax.vmap(estimator.update)(estimate, wrenches, rows, carries, impact)
-    return GroundBelief(estimate, rest, in_contact)
+    modelled = jnp.einsum("fij,fj->fi", rows, estimate.parameters)
+    unmodelled = belief.unmodelled + followed * (wrenches - modelled - belief.unmodelled)
+    stands = in_contact[:, None]
+    unmodelled = jnp.where(stands, unmodelled, 0.0)
+    return GroundBelief(estimate, rest, in_contact, unmodelled, jnp.where(stands, modelled + unmodelled, wrenches))
 
 
 def _level(position: Float[Array, "f 3"], rotation: Float[Array, "f 3 3"], height: float) -> Pose:

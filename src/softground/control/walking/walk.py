@@ -24,6 +24,8 @@ from softground.simulation import Simulator, State, run_closed_loop
 
 #: A walk has lost its reference when the centre of mass is further from it than this (m).
 LOST = 0.05
+#: Time constants (s) with which unmodelled wrenches are followed, without noise on them and with it.
+QUIET, NOISY = 3e-3, 20e-3
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Belief:
     damping: float  # N s/m per m2
     estimator: Estimator | None = None
     """Learns from there on; None: believes it to the end."""
+    smoothing: float = QUIET
+    """s: how fast wrenches are followed that this ground would not give (`Walker`)."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,7 @@ def walk(
         stiffness=belief.stiffness,
         damping=belief.damping,
         estimator=belief.estimator,
+        smoothing=belief.smoothing,
         q=np.asarray(state.q),
     )
     run = run_closed_loop(
@@ -132,9 +137,11 @@ def with_log(run: xr.Dataset, walker: Walker) -> xr.Dataset:
     ticks = walker.log[: run.sizes["time"]]
     column = lambda name: np.array([getattr(tick, name) for tick in ticks])  # noqa: E731
     ground, doubt = column("ground"), column("doubt")
+    heading = walker.pattern.torso_yaw[np.minimum(np.arange(len(ticks)), len(walker.pattern) - 1)]
     kept = {
         "com_reference": (("xyz",), column("com_reference"), "m", "planned centre of mass"),
         "com_velocity_reference": (("xyz",), column("com_velocity_reference"), "m/s", "its planned velocity"),
+        "heading_reference": ((), heading, "rad", "planned heading of the trunk, about z"),
         "foot_reference": (("foot", "xyz"), column("foot_reference"), "m", "planned centres of the soles"),
         "planned_contact": (("foot",), column("in_contact"), "1", "whether the foot is planned to carry"),
         "believed_stiffness": (("foot",), ground[..., 0], "N/m3", "stiffness that the controller uses"),

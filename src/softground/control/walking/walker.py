@@ -64,11 +64,14 @@ class Walker:
         stiffness: float,
         damping: float,
         estimator: Estimator | None = None,
+        smoothing: float = 3e-3,
         q: Float[np.ndarray, " nq"] | None = None,
         ground_height: float = 0.0,
     ):
         """stiffness, damping: of the ground, as the controller believes; with an estimator, its first guess.
 
+        smoothing: time constant (s) with which wrenches are followed that the model of the ground does not explain;
+        more where measured wrenches are noisy.
         q: where the robot stands at the start, by default its posture.
         """
         q = np.asarray(robot.posture if q is None else q, dtype=float)
@@ -85,9 +88,10 @@ class Walker:
         self._guess = np.array([stiffness, damping])
         first = (estimator or Estimator()).start(stiffness, damping)
         self.belief: GroundBelief = jax.tree.map(
-            np.asarray, jax.jit(lambda q: believe(robot, q, first, ground_height))(q)
+            np.asarray, jax.jit(lambda q, first: believe(robot, q, first, ground_height))(q, first)
         )
-        self._observe = _compiled_observation(robot, estimator, ground_height, self.belief)
+        followed = 1 - float(np.exp(-controller.period / smoothing))
+        self._observe = _compiled_observation(robot, estimator, ground_height, followed, self.belief)
 
     def __call__(self, measurement: Measurement) -> np.ndarray:
         began = perf_counter()
@@ -97,7 +101,9 @@ class Walker:
         in_contact = self.pattern.contact[row]
         self.belief = self._observe(self.belief, *measurement[1:], in_contact)
         references = self._references(row)
-        self._memory, command = self.controller.tick(self._memory, *measurement[1:], references)
+        self._memory, command = self.controller.tick(
+            self._memory, measurement.q, measurement.v, self.belief.wrenches, references
+        )
         solved = command.status is Status.SOLVED
         spent = perf_counter() - began
         ground, doubt = np.stack(references.ground[:2], axis=-1), self.belief.estimate.covariance
@@ -145,7 +151,7 @@ class Walker:
             wrenches=self._wrenches[row],
             wrench_rates=self._wrench_rates[row],
             in_contact=pattern.contact[row],
-            ground=GroundUnderFeet(ground[:, 0], ground[:, 1], rest.position, rest.rotation),
+            ground=GroundUnderFeet(ground[:, 0], ground[:, 1], rest.position, rest.rotation, estimate.covariance),
         )
 
     def _foot(self, row: int, foot: int) -> FrameMotion:
@@ -181,13 +187,17 @@ def turn_about_z(angle: float) -> Float[np.ndarray, "3 3"]:
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def _compiled_observation(robot: Robot, estimator: Estimator | None, ground_height: float, belief: GroundBelief):
+def _compiled_observation(
+    robot: Robot, estimator: Estimator | None, ground_height: float, followed: float, belief: GroundBelief
+):
     """`observe` with NumPy on both sides, one vector each way."""
     soles = stack_soles([patch(foot.shape) for foot in robot.feet])
     feet = len(robot.feet)
     example = (belief, np.zeros(robot.nq), np.zeros(robot.nv), np.zeros((feet, 6)), np.ones(feet, bool))
     inputs, outputs = Packing(example), Packing(belief)
     program = jax.jit(
-        lambda vector: outputs.pack_traced(observe(robot, soles, estimator, ground_height, *inputs.unpack(vector)))
+        lambda vector: outputs.pack_traced(
+            observe(robot, soles, estimator, ground_height, followed, *inputs.unpack(vector))
+        )
     )
     return lambda *seen: outputs.unpack(np.asarray(program(inputs.pack(seen))))

@@ -33,6 +33,16 @@ class Memory(NamedTuple):
     """Ticks without a solution so far."""
 
 
+class Inputs(NamedTuple):
+    """What the compiled function is given at a tick."""
+
+    q: Any
+    v: Any
+    wrenches: Any
+    references: References
+    memory: tuple[Any, ...]
+
+
 class Command(NamedTuple):
     """What one tick decided."""
 
@@ -72,18 +82,20 @@ class WholeBodyController:
         parts: list[Part] = [*self.tasks, *self.constraints]
         self.unknowns = Unknowns(robot.nv, len(robot.feet), _agreed_unknown(parts))
         self.frames = frames_in_order(robot, [frame for part in parts for frame in part.frames])
-        example = self.hold(robot.posture)
-        memory = self.initial_memory()
-        state = (np.zeros(robot.nq), np.zeros(robot.nv), np.zeros((len(robot.feet), 6)))
-        inputs = (*state, example, memory.parts)
+        references = self.hold(robot.posture)
+        at_rest = (np.asarray(robot.posture), np.zeros(robot.nv), references.wrenches)
+        example = Inputs(*at_rest, references, self.initial_memory().parts)
 
-        def evaluate(q, v, wrenches, references, past) -> Assembled:
-            now = snapshot(robot, self.unknowns, self.frames, self.period, q, v, wrenches, references.in_contact)
-            return assemble(self.tasks, self.constraints, lookahead, regularisation, now, references, past)
+        def evaluate(given: Inputs) -> Assembled:
+            contact = given.references.in_contact
+            now = snapshot(robot, self.unknowns, self.frames, self.period, *given[:3], contact)
+            return assemble(
+                self.tasks, self.constraints, lookahead, regularisation, now, given.references, given.memory
+            )
 
-        self._inputs = Packing(inputs)
-        self._outputs = Packing(jax.eval_shape(evaluate, *inputs))
-        self._evaluate = jax.jit(lambda vector: self._outputs.pack_traced(evaluate(*self._inputs.unpack(vector))))
+        self._inputs = Packing(example)
+        self._outputs = Packing(jax.eval_shape(evaluate, example))
+        self._evaluate = jax.jit(lambda vector: self._outputs.pack_traced(evaluate(self._inputs.unpack(vector))))
         self._places: dict[bytes, _Places] = {}
 
     @property
@@ -106,7 +118,10 @@ class WholeBodyController:
         wrenches: Float[np.ndarray, "F 6"],
         references: References,
     ) -> tuple[Memory, Command]:
-        """Torques for the next period, from the state, the wrenches measured on the feet and what is wanted."""
+        """Torques for the next period, from the state, the wrenches measured on the feet and what is wanted.
+
+        Raises OptionError where the references lack something that a task follows, or have it in another shape.
+        """
         start = perf_counter()
         assembled = self._assembled(memory, q, v, wrenches, references)
         places = self._active_places(assembled.active)
@@ -143,7 +158,7 @@ class WholeBodyController:
         return self._active_places(assembled.active).take(assembled.problem)
 
     def _assembled(self, memory: Memory, q, v, wrenches, references) -> Assembled:
-        vector = self._inputs.pack((q, v, wrenches, references, memory.parts))
+        vector = self._inputs.pack(Inputs(q, v, wrenches, references, memory.parts))
         return self._outputs.unpack(np.asarray(self._evaluate(vector)))
 
     def _active_places(self, active: Active) -> _Places:

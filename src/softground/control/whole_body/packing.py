@@ -1,7 +1,7 @@
 """Pytrees of arrays as one flat vector and back.
 
-A jitted function takes microseconds for every array that it is given by the host and for every one that it
-returns: a tick hands over one vector and gets one.
+A compiled function takes microseconds for every array that it is given by the host and for every one that it returns:
+a tick hands over one vector and gets one.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ import math
 from typing import Any, Generic, TypeVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
+from softground.errors import OptionError
 
 Tree = TypeVar("Tree")
 
@@ -22,30 +24,48 @@ class Packing(Generic[Tree]):
     """The layout of a pytree, taken from an example (arrays, or shapes as `jax.eval_shape` gives them)."""
 
     def __init__(self, example: Tree):
-        leaves, self._structure = jax.tree.flatten(example)
-        self._shapes = [np.shape(leaf) if not hasattr(leaf, "shape") else tuple(leaf.shape) for leaf in leaves]
-        self._types = [np.result_type(leaf) if not hasattr(leaf, "dtype") else leaf.dtype for leaf in leaves]
+        leaves, self._structure = jax.tree.flatten(jax.eval_shape(lambda tree: tree, example))
+        self._paths = _paths(example)
+        self._shapes = [leaf.shape for leaf in leaves]
+        self._types = [leaf.dtype for leaf in leaves]
         ends = np.cumsum([math.prod(shape) for shape in self._shapes]).tolist()
         self._slices = [slice(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
-        self.size: int = ends[-1]
 
     def pack(self, tree: Tree) -> Float[np.ndarray, " n"]:
-        """The tree's numbers in a row (NumPy)."""
+        """The tree's numbers in a row (NumPy). A tree that is not like the example raises OptionError."""
         leaves, structure = jax.tree.flatten(tree)
-        if structure != self._structure:
-            raise ValueError(f"expected a tree of structure {self._structure}, got {structure}")
-        vector = np.empty(self.size)
-        for leaf, place, shape in zip(leaves, self._slices, self._shapes, strict=True):
-            vector[place].reshape(shape)[...] = leaf
-        return vector
+        arrays = [np.asarray(leaf) for leaf in leaves]
+        if structure != self._structure or [array.shape for array in arrays] != self._shapes:
+            raise OptionError(self._misfit(tree))
+        return np.concatenate([array.ravel() for array in arrays], dtype=float, casting="unsafe")
 
     def pack_traced(self, tree: Tree) -> Float[Array, " n"]:
-        """The same inside a jitted function."""
-        return jax.numpy.concatenate([jax.numpy.ravel(leaf).astype(float) for leaf in jax.tree.leaves(tree)])
+        """The same inside a compiled function."""
+        return jnp.concatenate([jnp.ravel(leaf).astype(float) for leaf in jax.tree.leaves(tree)])
 
     def unpack(self, vector: Any) -> Tree:
-        """The tree again, with NumPy views or, inside a jitted function, traced slices."""
-        parts = [vector[place].reshape(shape) for place, shape in zip(self._slices, self._shapes, strict=True)]
-        if not isinstance(vector, np.ndarray):
-            parts = [part.astype(kind) for part, kind in zip(parts, self._types, strict=True)]
-        return jax.tree.unflatten(self._structure, parts)
+        """The tree again: views of a NumPy vector where the type allows, slices of a traced one."""
+        parts = (vector[place].reshape(shape) for place, shape in zip(self._slices, self._shapes, strict=True))
+        cast = [
+            part if kind == part.dtype else part.astype(kind) for part, kind in zip(parts, self._types, strict=True)
+        ]
+        return jax.tree.unflatten(self._structure, cast)
+
+    def _misfit(self, tree: Tree) -> str:
+        """What is wrong with a tree that is not like the example."""
+        given, expected = _paths(tree), self._paths
+        missing, extra = ([path for path in a if path not in b] for a, b in ((expected, given), (given, expected)))
+        if missing or extra:
+            return f"missing: {', '.join(missing) or 'nothing'}; not expected: {', '.join(extra) or 'nothing'}"
+        shapes = [np.shape(leaf) for leaf in jax.tree.leaves(tree)]
+        wrong = (
+            f"{path} must have shape {right}, got {shape}"
+            for path, right, shape in zip(expected, self._shapes, shapes, strict=True)
+            if shape != right
+        )
+        return "; ".join(wrong)
+
+
+def _paths(tree) -> list[str]:
+    """Names of the leaves: .com.position, .frames['chest'].rotation, ..."""
+    return [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_leaves_with_path(tree)]

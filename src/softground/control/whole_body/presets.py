@@ -60,6 +60,8 @@ class CompliantGains:
     joints: JointGains
     friction: float
     torsion: float  # m
+    wrench_horizon: float
+    """s, within which a wrench that is out of bounds must be back (T of eq. 21)."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ ROMUALDI_COMPLIANT = CompliantGains(
     joints=JointGains(leg_kp=10.0, leg_weight=5.0, other_kp=50.0, other_weight=50.0),
     friction=0.33,
     torsion=0.0133,
+    wrench_horizon=1e-3,
 )
 """As published, with what is not published chosen by us (posture, the kp of wrenches)."""
 ICUB_COMPLIANT = replace(
@@ -110,6 +113,7 @@ ICUB_COMPLIANT = replace(
     linear_ki=(216.0,) * 3,
     wrench_kp=6 * (10.0,),
     wrench_weight=(2.0, 2.0, 2.0, 2000.0, 200.0, 20.0),
+    wrench_horizon=0.02,
 )
 """For ground that only pushes. The error of linear momentum dies out with three poles at -6/s, where the published
 gains leave a pair that rings at 14 rad/s with a seventh of critical damping; and torques of the feet are dear, so that
@@ -129,7 +133,7 @@ ROMUALDI_RIGID = RigidGains(
     torsion=0.0133,
 )
 """As published, with what is not published chosen by us."""
-ICUB_RIGID = replace(ROMUALDI_RIGID, com_kp=10.0, contact_damping=8.0)
+ICUB_RIGID = replace(ROMUALDI_RIGID, com_kp=10.0, contact_damping=10.0)
 """Feet that move in the ground are slowed: without it they rattle on any ground softer than 1e7 N/m3."""
 
 
@@ -162,7 +166,7 @@ def tsid_compliant(
         FloatingBase(lookahead),
         ContactModel(stack_soles([patch(foot.shape) for foot in robot.feet]), lookahead),
         *_swinging_feet(robot, gains.foot_kp, gains.foot_angular_kp, gains.foot_c0),
-        feasible_wrenches(robot, gains.friction, gains.torsion, horizon=period),
+        feasible_wrenches(robot, gains.friction, gains.torsion, horizon=gains.wrench_horizon),
     ]
     return WholeBodyController(robot, tasks, constraints, period=period, lookahead=lookahead, **options)
 

@@ -48,6 +48,8 @@ class GroundUnderFeet(NamedTuple):
     damping: Float[Array, " F"]  # b, N s/m per m2
     rest_position: Float[Array, "F 3"]  # m: where the foot's wrench would vanish
     rest_rotation: Float[Array, "F 3 3"]
+    covariance: Float[Array, "F 2 2"]
+    """Of (k, b), as far as they are estimates; zero: taken for sure. Only `ContactDoubt` minds."""
 
 
 class References(NamedTuple):
@@ -84,7 +86,11 @@ def holding(robot: Robot, frames: tuple[str, ...], q, stiffness: float = 8e5, da
         wrench_rates=np.zeros((count, 6)),
         in_contact=np.ones(count, dtype=bool),
         ground=GroundUnderFeet(
-            np.full(count, float(stiffness)), np.full(count, float(damping)), position[:count].copy(), rotation[:count]
+            np.full(count, float(stiffness)),
+            np.full(count, float(damping)),
+            position[:count].copy(),
+            rotation[:count],
+            np.zeros((count, 2, 2)),
         ),
     )
 

@@ -47,7 +47,7 @@ class ClosedForm(Dynamics):
         return ClosedFormSteps(self, layout)
 
     def lift(self, q, v, torque, eps) -> np.ndarray:
-        twists = jax.jit(jax.vmap(self.foot_twists))(q[:-1], v[1:])
+        twists = _all_foot_twists(self, q[:-1], v[1:])
         return np.asarray(twists * self.wrench_unit / eps).reshape(len(q) - 1, -1)
 
     @property
@@ -68,6 +68,11 @@ class ClosedForm(Dynamics):
         return jax.vmap(lambda medium, foot, s: SupportFunction(medium.vertices(foot), one).wrench(s / unit))(
             self.feet_medium, feet, scaled
         )
+
+
+@eqx.filter_jit
+def _all_foot_twists(dynamics: ClosedForm, q, v):
+    return jax.vmap(dynamics.foot_twists)(q, v)
 
 
 class ClosedFormSteps(Block):

@@ -15,7 +15,7 @@ from softground.control.whole_body.references import References
 from softground.control.whole_body.snapshot import Snapshot
 from softground.errors import RobotError
 from softground.robots import Robot
-from softground.robots.feet import Box, Cylinder, Polygon, Shape, Sphere
+from softground.robots.feet import Box, Cylinder, HalfCylinder, Polygon, Shape, Sphere
 
 CIRCLE_SIDES = 8
 """Of the polygon inside a round sole."""
@@ -79,12 +79,19 @@ def feasible_wrenches(
 
 
 def wrench_cone(shape: Shape, friction: float, torsion: float, margin: float = 0.0) -> Float[np.ndarray, "c 6"]:
-    """Rows C with C f <= 0 for wrenches f = (t_x, t_y, n, m_x, m_y, m_z) that a sole can get."""
+    """Rows C with C f <= 0 for wrenches f = (t_x, t_y, n, m_x, m_y, m_z) that a sole can get.
+
+    f is about the origin of the foot's frame. Of a half-cylinder that is on its axis, a radius r above the line on
+    which it stands, and of a ball at its centre, r above its point of contact: there the centre of pressure is
+    (-(m_y + r t_x), m_x - r t_y) / n.
+    """
     side = friction / np.sqrt(2)
     tangential = [[sign * (axis == k) for k in range(2)] + [-side, 0, 0, 0] for axis in range(2) for sign in (1, -1)]
     twisting = [[0, 0, -torsion, 0, 0, sign] for sign in (1, -1)]
     normals, distances = outline(shape)
-    pressure = [[0, 0, -(d - margin), y, -x, 0] for (x, y), d in zip(normals, distances, strict=True)]
+    r = shape.radius if isinstance(shape, HalfCylinder | Sphere) else 0.0
+    inside = np.where(distances > 0, distances - margin, 0.0)
+    pressure = [[-r * x, -r * y, -d, y, -x, 0] for (x, y), d in zip(normals, inside, strict=True)]
     return np.array([[0, 0, -1, 0, 0, 0], *tangential, *twisting, *pressure], dtype=float)
 
 
@@ -100,7 +107,9 @@ def outline(shape: Shape) -> tuple[Float[np.ndarray, "e 2"], Float[np.ndarray, "
         case Polygon():
             edges = ConvexHull(shape.outline).equations
             return edges[:, :2], -edges[:, 2]
+        case HalfCylinder(_, width):
+            return np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]), np.array([0.0, 0.0, width, width]) / 2
         case Sphere():
             return np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]), np.zeros(4)
         case _:
-            raise RobotError(f"foot shape must be Box, Cylinder, Polygon or Sphere, got {shape!r}")
+            raise RobotError(f"foot shape must be Box, Cylinder, HalfCylinder, Polygon or Sphere, got {shape!r}")

@@ -1,0 +1,1 @@
+"""Bipeds on small feet, which balance by where they step."""

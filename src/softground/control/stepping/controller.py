@@ -1,0 +1,111 @@
+"""The whole-body controller of a biped on round feet: trunk upright, height kept, the other foot on its way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from softground.arrays import Array
+from softground.control.whole_body.assembly import assemble
+from softground.control.whole_body.base import Constraint, Task
+from softground.control.whole_body.compiled import solve_equalities
+from softground.control.whole_body.constraints.floating_base import FloatingBase
+from softground.control.whole_body.constraints.rolling_contact import RollingContact, rolling_contact
+from softground.control.whole_body.references import References
+from softground.control.whole_body.snapshot import Snapshot, frames_in_order, snapshot
+from softground.control.whole_body.tasks.com import CentreOfMass
+from softground.control.whole_body.tasks.frames import FrameOrientation, FramePose
+from softground.control.whole_body.unknowns import Unknowns
+from softground.robots import Robot
+
+REGULARISATION = 1e-6
+
+
+@dataclass(frozen=True)
+class SteppingGains:
+    """Of the tasks, which hardly compete: every one has motors of its own. Derivative gains damp critically."""
+
+    height_kp: float = 100.0  # 1/s2
+    trunk_kp: float = 400.0  # 1/s2, roll and pitch
+    yaw_weight: float = 0.0
+    swing_kp: float = 900.0  # 1/s2
+    foot_damper: float = 300.0  # N s/m
+
+
+class SteppingController(eqx.Module):
+    """Torques of six motors: three keep the trunk level and high over the foot that carries, three swing the other.
+
+    Nothing is left for the way of the centre of mass over the ground: that is up to where the feet are put. The
+    controller takes the ground for rigid, and counts on a force through the middle of the sole, not on torques of the
+    ground, which on sand are small and unknown. It knows no inequalities: friction and the strength of the sand are
+    what they are, and the simulator clips the torques.
+    """
+
+    robot: Robot
+    tasks: tuple[Task, ...]
+    constraints: tuple[Constraint, ...]
+    foot_damper: Float[Array, ""]  # N s/m
+    period: float = eqx.field(static=True)  # s
+
+    def __init__(self, robot: Robot, gains: SteppingGains = SteppingGains(), *, period: float = 2e-3):
+        trunk = robot.body_names[0]
+        upright = np.array([1.0, 1.0, gains.yaw_weight])
+        zero = np.zeros(())
+        self.robot, self.period = robot, period
+        self.tasks = (
+            CentreOfMass(_three(gains.height_kp), _critical(gains.height_kp), np.array([0.0, 0.0, 1.0])),
+            FrameOrientation(trunk, zero, _critical(gains.trunk_kp)[0], np.asarray(gains.trunk_kp), upright),
+            *(
+                FramePose(
+                    foot.name,
+                    _three(gains.swing_kp),
+                    _critical(gains.swing_kp),
+                    *(zero, zero, zero),  # how it is turned follows from its leg
+                    np.repeat([1.0, 0.0], 3),
+                )
+                for foot in robot.feet
+            ),
+        )
+        self.constraints = (FloatingBase(), *rolling_contact(robot))
+        self.foot_damper = np.asarray(gains.foot_damper, float)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """Frames that the references must have."""
+        parts = (*self.tasks, *self.constraints)
+        return frames_in_order(self.robot, [frame for part in parts for frame in part.frames])
+
+    def torque(self, q: Float[Array, " nq"], v: Float[Array, " nv"], references: References) -> Float[Array, " nu"]:
+        """Of the motors (N m)."""
+        robot = self.robot
+        unknowns = Unknowns(robot.nv, len(robot.feet), "value")
+        wrenches = np.zeros((len(robot.feet), 6))  # not measured
+        now = snapshot(robot, unknowns, self.frames, self.period, q, v, wrenches, references.in_contact)
+        memory = ((),) * (len(self.tasks) + len(self.constraints))
+        assembled = assemble(self.tasks, self.constraints, 0.0, REGULARISATION, now, references, memory)
+        wanted = assembled.torque_matrix @ solve_equalities(assembled) + assembled.torque_offset
+        return wanted - self._against_sinking(now)
+
+    def _against_sinking(self, now: Snapshot) -> Float[Array, " nu"]:
+        """Torques of a damper between the foot that carries and the world.
+
+        The quadratic program believes that the ground holds the foot. Where it does not yet, the foot would be shot
+        into the ground with the weight of the robot.
+        """
+        (contact,) = (part for part in self.constraints if isinstance(part, RollingContact))
+        jacobian, _ = contact.slip(now)
+        height = jacobian[:, 2]
+        force = self.foot_damper * (height @ now.v) * now.in_contact
+        return (force @ height)[np.array(self.robot.actuated)]
+
+
+def _three(value: float) -> np.ndarray:
+    return np.full(3, float(value))
+
+
+def _critical(kp: float) -> np.ndarray:
+    return 2 * np.sqrt(_three(kp))

@@ -1,0 +1,31 @@
+"""The gait of a biped that balances by where it steps: one foot on the ground at any time, in turn."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from softground.arrays import Array
+
+GRAVITY = 9.81
+
+
+class SteppingGait(eqx.Module):
+    """Timing and size of the steps. The defaults are chen2026's, the height fits its robot."""
+
+    stance: float | Array = 0.2  # s, that a foot carries; there is no double support
+    swing_height: float | Array = 0.1  # m
+    width: float | Array = 0.12  # m, between the feet
+    com_height: float | Array = 0.39  # m, over the sole that carries
+    landing: float | Array = 0.5  # depth at which a swing ends, as a share of how deep feet sink
+    settle: float | Array = 0.8  # s, in place at first
+    ramp: float | Array = 0.8  # s, over which the speed then grows to its full size
+
+    @property
+    def omega(self):
+        """Rate at which a pendulum of this height tips, 1/s."""
+        return jnp.sqrt(GRAVITY / self.com_height)
+
+    def growth(self, time):
+        """Share of the full speed wanted at a time (s)."""
+        return jnp.clip((time - self.settle) / self.ramp, 0.0, 1.0)

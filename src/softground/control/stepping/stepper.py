@@ -1,0 +1,111 @@
+"""A biped that steps: what its whole-body controller is asked at every tick, from the clock and from how it moves."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from softground.arrays import Array
+from softground.control.stepping.controller import SteppingController
+from softground.control.stepping.gait import SteppingGait
+from softground.control.stepping.placement import next_foot
+from softground.control.stepping.swing import cycloid
+from softground.control.whole_body.references import FrameMotion, PointMotion, References, holding
+
+
+class Memory(NamedTuple):
+    """What the stepper carries from tick to tick."""
+
+    step: Int[Array, ""]
+    """Number of the stance; -1 before the first."""
+    lift_off: Float[Array, "3"]
+    """Where the swinging foot was when it left, m."""
+    level: Float[Array, ""]
+    """Height of the sole that carried before, when its stance ended, m: as deep as feet sink here."""
+
+
+class Seen(NamedTuple):
+    """The robot as its sensors show it; world frame."""
+
+    com: Float[Array, "3"]  # m
+    com_velocity: Float[Array, "3"]  # m/s
+    feet: Float[Array, "2 3"]  # m, origins
+    heading: Float[Array, "2"]  # of the base, unit vector
+
+
+class Stepper(eqx.Module):
+    """Torques from the state, once a tick, as a pure function: the clock says which foot carries.
+
+    The robot keeps its height over where the last foot ended up: on sand, over its footprint.
+    """
+
+    controller: SteppingController
+    speed: Float[Array, ""]  # m/s, forwards
+    turn: Float[Array, ""]  # rad/s, to the left
+    standing: References
+    gait: SteppingGait
+
+    def __init__(self, controller: SteppingController, gait: SteppingGait, speed: float, turn: float = 0.0):
+        self.controller, self.gait = controller, gait
+        self.speed, self.turn = np.asarray(speed, float), np.asarray(turn, float)
+        self.standing = holding(controller.robot, controller.frames, controller.robot.posture)
+
+    def initial_memory(self) -> Memory:
+        return Memory(jnp.asarray(-1), jnp.zeros(3), jnp.zeros(()))
+
+    def act(self, memory: Memory, time, q, v) -> tuple[Memory, Float[Array, " nu"]]:
+        """Torques (N m) for the next period."""
+        seen = self.see(q, v)
+        memory = self._remember(memory, time, seen)
+        return memory, self.controller.torque(q, v, self._references(memory, time, seen))
+
+    def see(self, q: Float[Array, " nq"], v: Float[Array, " nv"]) -> Seen:
+        robot = self.controller.robot
+        kin = robot.kinematics(q)
+        velocity = robot.centroidal_momentum(kin, v)[:3] / jnp.sum(jnp.asarray(robot.parameters.mass))
+        forward = robot.body_poses(kin)[1][0][:2, 0]
+        return Seen(robot.center_of_mass(kin), velocity, robot.foot_poses(kin)[0], forward / jnp.linalg.norm(forward))
+
+    @property
+    def _clearance(self) -> float:
+        return self.controller.robot.feet[0].clearance
+
+    def _remember(self, memory: Memory, time, seen: Seen) -> Memory:
+        step = jnp.floor(time / self.gait.stance + 1e-6).astype(int)
+        is_new = step != memory.step
+        leaving = seen.feet[1 - step % 2]
+        keep = lambda new, old: jnp.where(is_new, new, old)  # noqa: E731
+        level = jnp.where(memory.step < 0, seen.feet[step % 2, 2], leaving[2]) - self._clearance
+        return Memory(step, keep(leaving, memory.lift_off), keep(level, memory.level))
+
+    def _references(self, memory: Memory, time, seen: Seen) -> References:
+        gait, robot = self.gait, self.controller.robot
+        carrying, swinging = memory.step % 2, 1 - memory.step % 2
+        since = time - memory.step * gait.stance
+        forward = jnp.stack([seen.heading, jnp.stack([-seen.heading[1], seen.heading[0]])])  # (forwards, left)
+        landing = next_foot(
+            gait,
+            forward @ seen.com[:2],
+            forward @ seen.com_velocity[:2],
+            forward @ seen.feet[carrying, :2],
+            jnp.where(swinging == 0, 1.0, -1.0),
+            gait.stance - since,
+            jnp.stack([self.speed * gait.growth(time), jnp.zeros(())]),
+        )
+        end = jnp.append(landing @ forward, self._clearance + gait.landing * memory.level)
+        position, velocity, acceleration = cycloid(memory.lift_off, end, gait.swing_height, gait.stance, since)
+        zero, still = jnp.zeros(3), jnp.zeros(6)
+        swing = FrameMotion(position, jnp.eye(3), jnp.append(velocity, zero), jnp.append(acceleration, zero))
+        turned = jnp.eye(3).at[:2, :2].set(forward.T)
+        upright = FrameMotion(zero, turned, still, still)
+        frames = {name: upright if name == robot.body_names[0] else swing for name in self.standing.frames}
+        height = memory.level + gait.com_height
+        return self.standing._replace(
+            com=PointMotion(jnp.stack([0.0, 0.0, height]), zero, zero, zero),
+            frames=frames,
+            in_contact=jnp.arange(2) == carrying,
+        )

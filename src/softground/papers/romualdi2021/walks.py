@@ -1,0 +1,111 @@
+"""The walks of all studies: one robot, one gait, one set of gains for each controller."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import jax
+import numpy as np
+import xarray as xr
+from jaxtyping import Bool, Float
+
+from softground.control.walking import gait_for
+from softground.control.walking.controllers import walking_controller
+from softground.control.walking.figure import intervals
+from softground.control.walking.walk import Belief, Command, walk
+from softground.control.whole_body.controller import WholeBodyController
+from softground.media import Noisy, ViscoElastic
+from softground.papers.study import Row
+from softground.robots import Robot
+from softground.simulation import Simulator
+
+SPEED = 0.085
+"""m/s, mean of full steps. The centre of mass then peaks at 0.15 m/s; the paper's greatest velocity is 0.17 m/s."""
+SECONDS, QUICK_SECONDS = 10.0, 2.8  # of a walk; the second is up to the first touch-down and a little more
+
+WALK_NOTE = (
+    f"iCub, 23 motors, walks straight at {SPEED:g} m/s (mean; the centre of mass peaks at 0.15 m/s) with steps of 1 s, "
+    "0.4 s of it on both feet; simulator and controller at 1 kHz. One set of gains for each controller, all rows."
+)
+GROUND_NOTE = (
+    "Our ground only pushes, point by point of the sole, and has friction (0.6); the paper's wrench also pulls, and "
+    "never slips."
+)
+
+
+class Place(NamedTuple):
+    """Ground of uniform stiffness and damping."""
+
+    k: float  # N/m per m2
+    b: float  # N s/m per m2
+
+    @property
+    def medium(self) -> ViscoElastic:
+        return ViscoElastic(self.k, self.b)
+
+    @property
+    def belief(self) -> Belief:
+        """Of a controller that knows it."""
+        return Belief(self.k, self.b)
+
+    def __str__(self) -> str:
+        return f"k = {self.k:.0e}, b = {self.b:.0e}".replace("e+0", "e")
+
+
+@cache
+def icub() -> Robot:
+    """The robot of the paper."""
+    return Robot.load("icub")
+
+
+@cache
+def controller(name: str) -> WholeBodyController:
+    """A controller for it, compiled once for all walks."""
+    return walking_controller(icub(), name)
+
+
+def walk_icub(
+    name: str, medium: ViscoElastic | Noisy, belief: Belief, seconds: float, *, turn_rate: float = 0.0, title: str = ""
+) -> xr.Dataset:
+    """Walk iCub under the controller of this name."""
+    simulator = Simulator(icub(), medium, 1e-3)
+    command = Command(SPEED, turn_rate, seconds)
+    return walk(simulator, controller(name), gait_for(icub()), command, belief, progress=False, title=title)
+
+
+def wrench_rate(run: xr.Dataset, until: float) -> float:
+    """How fast forces on the feet change: rms over the planned contacts up to a time (s), N/s."""
+    early = run["time"].values <= until
+    force = run["wrench_world"].values[early, :, :3]
+    rate = np.gradient(force, float(run.attrs["dt_s"]), axis=0)
+    carrying = run["planned_contact"].values[early].astype(bool)
+    return float(np.sqrt((rate[carrying] ** 2).sum(axis=1).mean()))
+
+
+def momentum_error(run: xr.Dataset) -> Float[np.ndarray, "n 3"]:
+    """Linear momentum less its reference, kg m/s."""
+    velocity = np.gradient(run["center_of_mass"].values, float(run.attrs["dt_s"]), axis=0)
+    return run.attrs["mass_kg"] * (velocity - run["com_velocity_reference"].values)
+
+
+def foot_poses(robot: Robot, run: xr.Dataset) -> tuple[Float[np.ndarray, "n f 3"], Float[np.ndarray, "n f 3 3"]]:
+    """Centres (m) and orientations of the soles over a run."""
+    position, rotation = jax.jit(jax.vmap(lambda q: robot.foot_poses(q)))(run["configuration"].values)
+    return np.asarray(position), np.asarray(rotation)
+
+
+def stances(run: xr.Dataset, foot: int) -> list[tuple[int, int]]:
+    """First and last sample of every planned contact of a foot."""
+    planned: Bool[np.ndarray, " n"] = run["planned_contact"].values[:, foot].astype(bool)
+    return intervals(planned)
+
+
+def steps_taken(run: xr.Dataset) -> int:
+    """Touch-downs."""
+    return sum(len(stances(run, foot)) - 1 for foot in range(run.sizes["foot"]))
+
+
+def outcome(found: Row) -> str:
+    """One word for a verdict, as Table I has it."""
+    return "success" if found["success"] else "failure"

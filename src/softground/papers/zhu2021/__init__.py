@@ -1,0 +1,11 @@
+"""Zhu, Wang, Boularias and Hauser 2021: contact-implicit trajectory optimisation with a learned contact model.
+
+The planner is `softground.planning`. Here is one file a study, and the gaits that they share.
+"""
+
+from softground.papers.zhu2021 import flat, not_optimised, slopes
+
+STUDIES = tuple(module.STUDY for module in (flat, slopes, not_optimised))
+"""In the order of the paper."""
+
+__all__ = ["STUDIES"]

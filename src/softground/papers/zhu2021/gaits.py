@@ -1,0 +1,177 @@
+"""RoboSimian's gaits on sand: planned once, kept in the cache, replayed in the simulator.
+
+A sweep over terrains takes the better part of an hour. Every gait is written to the cache as soon as it is found, under
+a name made from all that it depends on, so a study that was interrupted goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import jax
+import numpy as np
+import xarray as xr
+
+from softground.experiments.rigs.dem.bed import cache_folder
+from softground.media.named import sand
+from softground.papers.study import Row
+from softground.papers.zhu2019.quadruped import STRENGTH
+from softground.planning import GaitProblem, Stage, Trajectory, solve, standard_stages, tracked, trajectory_of, walk
+from softground.planning import replay as replay_gait
+from softground.planning.dynamics.base import Dynamics
+from softground.planning.dynamics.closed_form import ClosedForm
+from softground.planning.problem import walking
+from softground.robots import Robot
+from softground.simulation import Ground, save_run
+from softground.simulation.run_file import load_run
+from softground.surfaces import Plane, Surface
+
+SPEED = 0.4  # m/s
+TOLERANCE = 1e-3
+KEPT = 0.9
+"""Share of the planned speed that a gait must keep when replayed."""
+STRENGTH_NOTE = (
+    "The sand is twice as strong as measured (strength 2, as in the authors' published planning data): as measured, "
+    "four feet carry at most 920 N and RoboSimian weighs 980 N."
+)
+COST_NOTE = (
+    "Mc as printed sums power over knots without the time step (1/s); times dt = 0.05 s it is the usual dimensionless "
+    "cost of transport, given beside it."
+)
+UNITS_NOTE = (
+    "Feasibility is the greatest violation of any row: m/s and rad/s for motion, 100 N and 100 N m for forces. "
+    "Optimality is Uno's scaled KKT residual. Contact is smoothed by eps = 1 W while planning, by 1e-3 W in the replay "
+    "(steps of 2 ms)."
+)
+
+
+@dataclass(frozen=True)
+class Gait:
+    """A planned gait and how it did in the simulator."""
+
+    plan: xr.Dataset
+    again: xr.Dataset
+    metrics: dict[str, Any]  # of `planning.GaitMetrics`
+    report: dict[str, Any]  # of `planning.Report`
+    replayed: dict[str, Any]  # of `planning.Replay`
+
+    @property
+    def trajectory(self) -> Trajectory:
+        return trajectory_of(self.plan)
+
+    @property
+    def converged(self) -> bool:
+        return self.report["status"] == "converged"
+
+    @property
+    def walks(self) -> bool:
+        """Whether it keeps its speed in the simulator without a fall."""
+        return self.replayed["speed_kept"] >= KEPT and not self.replayed["fell"]
+
+    def row(self) -> Row:
+        """The numbers of a gait that a table shows."""
+        metrics, report = self.metrics, self.report
+        return {
+            "Mv (m/s)": metrics["velocity_error"],
+            "Mc (1/s)": metrics["paper_cost"],
+            "cost of transport": metrics["cost_of_transport"],
+            "status": report["status"],
+            "feasibility": report["violation"],
+            "optimality": report["optimality"],
+            "iterations": report["iterations"],
+            "solve (s)": report["seconds"],
+            "compile (s)": report["compile_seconds"],
+            "lifts of each foot": " ".join(map(str, metrics["lifts"])),
+            "speed kept in replay": self.replayed["speed_kept"],
+            "fell": self.replayed["fell"],
+        }
+
+
+@cache
+def robot() -> Robot:
+    return Robot.load("robosimian")
+
+
+def problem_on(surface: Surface, quick: bool = False) -> GaitProblem:
+    """Walk at 0.4 m/s on sand below a surface: the paper's 181 knots, or 31 of them."""
+    size = {"knots": 31, "period": 0.75} if quick else {}
+    return walking(robot(), Ground(sand(STRENGTH), surface), SPEED, **size)
+
+
+def slope(degrees: float) -> Plane:
+    """A plane that rises towards +x."""
+    return Plane(slope=np.deg2rad(degrees))
+
+
+def stages_of(quick: bool) -> tuple[Stage, ...]:
+    """The standard way to a solution, or its first steps."""
+    if not quick:
+        return standard_stages()
+    return tuple(replace(stage, iterations=6) for stage in standard_stages()[:1])
+
+
+def flat(quick: bool = False) -> Gait:
+    """The gait on flat sand, from a simulated walk."""
+    return planned(problem_on(slope(0.0), quick), "walk", walk, stages_of(quick))
+
+
+def continued(surface: Surface, neighbour: Gait, quick: bool = False) -> Gait:
+    """A gait on a terrain, from that of a neighbouring terrain, tracked on this one (zhu2021 IV.E)."""
+    name = neighbour.plan.attrs["fingerprint"]
+    guess = lambda problem: tracked(problem, neighbour.trajectory)  # noqa: E731
+    return planned(problem_on(surface, quick), f"tracked {name}", guess, stages_of(quick))
+
+
+def planned(
+    problem: GaitProblem,
+    guess_name: str,
+    guess: Callable[[GaitProblem], Trajectory],
+    stages: tuple[Stage, ...],
+    dynamics: type[Dynamics] = ClosedForm,
+    seconds: float = 900.0,
+) -> Gait:
+    """The gait that solves a problem from a guess, and its replay: from the cache, or found now and kept."""
+    fingerprint = _fingerprint(problem, guess_name, stages, dynamics)
+    path = cache_folder() / f"gait-{fingerprint}.nc"
+    if not path.exists():
+        plan = solve(problem, guess(problem), stages=stages, dynamics=dynamics, seconds=seconds, progress=False)
+        found = plan.dataset(title="RoboSimian on sand")
+        found.attrs["fingerprint"] = fingerprint
+        save_run(path, found)
+    found = load_run(path)
+    again_path = path.with_name(f"replay-{fingerprint}.nc")
+    if not again_path.exists():
+        report, again = replay_gait(found)
+        again.attrs["replay"] = json.dumps(report.as_dict())
+        save_run(again_path, again)
+    again = load_run(again_path)
+    return Gait(found, again, **json.loads(found.attrs["plan"]), replayed=json.loads(again.attrs["replay"]))
+
+
+def _fingerprint(problem: GaitProblem, guess_name: str, stages: tuple[Stage, ...], dynamics: type[Dynamics]) -> str:
+    """Of all that a gait depends on."""
+    parts = (
+        version("softground"),
+        problem.robot.sha256,
+        type(problem.ground.surface).__name__,
+        [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(problem.ground.surface)],
+        STRENGTH,
+        problem.knots,
+        problem.dt,
+        problem.costs,
+        problem.constraints,
+        problem.limits,
+        problem.initial,
+        problem.final,
+        problem.splines,
+        guess_name,
+        stages,
+        dynamics.__name__,
+    )
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

@@ -1,0 +1,63 @@
+"""Studies of zhu2021 in their quick form: gaits of 1.5 s, a few iterations of the optimiser."""
+
+import pytest
+
+from softground.papers.report import write_report
+from softground.papers.study import Options
+from softground.papers.zhu2021 import flat, gaits, not_optimised, slopes
+from softground.papers.zhu2021.table_one import SLOPES
+
+QUICK = Options(quick=True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_cache(tmp_path_factory):
+    """Gaits are kept for this module alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOFTGROUND_CACHE", str(tmp_path_factory.mktemp("gaits")))
+        yield
+
+
+def test_flat_gait_improves_and_is_reported(tmp_path):
+    findings = flat.perform(QUICK)
+    passed = {check.name: check.passed for check in findings.checks}
+    assert passed["feasibility"]
+    assert passed["speed kept when replayed in the simulator"]
+    assert not passed["optimality"]  # six iterations do not get there, and the check says so
+    history = gaits.flat(quick=True).report["stages"][0]["history"]
+    assert history[-1][0] < 0.9 * history[0][0]
+    folder = write_report(tmp_path, flat.STUDY, findings, QUICK).parent
+    assert (folder / "gait.png").stat().st_size > 10_000
+    assert "| paper |" in (folder / "report.md").read_text()
+
+
+def test_slopes_go_on_from_the_cache(monkeypatch):
+    first = slopes.perform(QUICK)
+    assert [row["slope (deg)"] for row in first.tables[0].rows] == [-2.5, 0.0, 2.5]
+    monkeypatch.setattr(gaits, "solve", None)  # solving again would fail
+    again = slopes.perform(QUICK)
+    assert again.metrics == first.metrics
+
+
+def test_flat_gait_on_a_slope_is_measured():
+    findings = not_optimised.perform(QUICK)
+    assert set(findings.metrics) == {"flat gait, tracked", "planned for it"}
+    for row in findings.metrics.values():
+        assert 0.2 < row["speed (m/s)"] < 0.6
+        assert row["slip (m/m)"] > 0
+
+
+def test_checks_of_slopes_can_fail():
+    """A gait that the solver did not finish, or that loses its speed, is named."""
+    gait = gaits.flat(quick=True)
+    missed = {check.name: check for check in slopes.checks({0.0: gait})}
+    assert missed["slopes not solved to 1e-3 (deg)"].value == "0"
+    solved = gaits.Gait(gait.plan, gait.again, gait.metrics, gait.report | {"status": "converged"}, gait.replayed)
+    slow = gaits.Gait(solved.plan, solved.again, solved.metrics, solved.report, gait.replayed | {"speed_kept": 0.5})
+    names = [check.value for check in slopes.checks({0.0: slow}) if not check.passed]
+    assert "0" in names
+
+
+def test_table_has_seventeen_slopes_of_which_the_paper_solved_fifteen():
+    assert len(SLOPES) == 17
+    assert sum(row is not None for row in SLOPES.values()) == 15

@@ -1,0 +1,64 @@
+"""One compiled programme for all terrains of a kind: the same numbers as one made for each."""
+
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+from scipy.sparse import coo_matrix
+
+from softground.planning.dynamics.bilevel import Bilevel
+from softground.planning.dynamics.closed_form import ClosedForm
+from softground.planning.problem import GaitProblem
+from softground.planning.solve import transcribed
+from softground.planning.terrain import generic, on_surface, same_kind
+from softground.planning.transcription import Transcription
+from softground.simulation import Ground
+from softground.surfaces import Plane, Wave
+
+from .foot_problem import foot_problem
+
+
+def on_slope(slope: float) -> GaitProblem:
+    problem = foot_problem()
+    return replace(problem, ground=Ground(problem.ground.medium, Plane(slope=slope)))
+
+
+def test_moved_programme_has_the_numbers_of_one_made_there():
+    """Patterns may differ by entries that are zero there, so matrices are compared whole."""
+    level, steep = Transcription(on_slope(0.0)), Transcription(on_slope(0.2))
+    moved = level.moved_to(on_slope(0.2))
+    rng = np.random.default_rng(1)
+    z = steep._samples[0] + 0.01 * rng.normal(size=steep.layout.size)
+    here, there = moved.nlp(1.0, "exact"), steep.nlp(1.0, "exact")
+    multipliers = rng.normal(size=here.n_rows)
+    np.testing.assert_allclose(here.constraints(z), there.constraints(z), rtol=1e-10, atol=1e-12)
+    assert here.objective(z) == pytest.approx(there.objective(z), rel=1e-12)
+    for part in ("jacobian", "hessian"):
+        matrices = []
+        for nlp in (here, there):
+            places = (getattr(nlp, f"{part}_rows"), getattr(nlp, f"{part}_columns"))
+            values = nlp.jacobian(z) if part == "jacobian" else nlp.hessian(z, 1.0, multipliers)
+            matrices.append(coo_matrix((values, places), shape=(max(nlp.n_rows, nlp.size),) * 2).toarray())
+        np.testing.assert_allclose(*matrices, rtol=1e-8, atol=1e-8)
+    assert not np.allclose(here.constraints(z), level.nlp(1.0).constraints(z))
+
+
+def test_programmes_are_shared_between_slopes_only():
+    first = transcribed(on_slope(0.0))
+    assert transcribed(on_slope(0.1))._once_made is first._once_made
+    assert first.surface.slope == 0.0  # the first one stays where it is
+    shorter = replace(on_slope(0.1), knots=5)
+    wavy = replace(on_slope(0.0), ground=Ground(foot_problem().ground.medium, Wave(0.05, 2.0)))
+    for other in (shorter, wavy):
+        assert not first.serves(other, ClosedForm)
+    assert not first.serves(on_slope(0.1), Bilevel)
+
+
+def test_generic_surface_is_of_the_same_kind_without_zeros():
+    level = Plane()
+    stirred = generic(level)
+    assert same_kind(level, stirred)
+    assert all((np.asarray(leaf) != 0).all() for leaf in jax.tree.leaves(stirred))
+    assert not same_kind(level, Wave(0.05, 2.0))
+    assert on_surface({"ground": level, "other": 1}, stirred)["ground"] is stirred
