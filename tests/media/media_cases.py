@@ -28,8 +28,8 @@ FEET: dict[str, tuple[Shape, bool]] = {
     "point": (Sphere(0.03), False),
     "polygon": (CONVEX, False),
 }
-#: media of grains, and the feet that they take: none with any outline
-GRAINS = ("sand", "pebbles")
+#: media of springs take feet with any outline; those of grains do not
+SPRINGS = ("visco_elastic", "firm")
 FEET_IN_GRAINS = ("planar", "spatial", "point")
 
 
@@ -52,7 +52,7 @@ class Case:
         return f"{self.medium_name}-{self.foot_name}"
 
 
-CASES = tuple(Case(medium, foot) for medium in MEDIA for foot in (FEET_IN_GRAINS if medium in GRAINS else FEET))
+CASES = tuple(Case(medium, foot) for medium in MEDIA for foot in (FEET if medium in SPRINGS else FEET_IN_GRAINS))
 
 
 @cache

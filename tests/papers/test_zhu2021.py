@@ -21,11 +21,12 @@ def own_cache(tmp_path_factory):
 def test_flat_gait_improves_and_is_reported(tmp_path):
     findings = flat.perform(QUICK)
     passed = {check.name: check.passed for check in findings.checks}
-    assert passed["feasibility"]
+    assert passed["velocity error Mv (m/s)"]
     assert passed["speed kept when replayed in the simulator"]
-    assert not passed["optimality"]  # six iterations do not get there, and the check says so
-    history = gaits.flat(quick=True).report["stages"][0]["history"]
-    assert history[-1][0] < 0.9 * history[0][0]
+    assert not passed["optimality"]  # a few iterations do not get there, and the check says so
+    objective, violation, _ = zip(*gaits.flat(quick=True).report["stages"][0]["history"], strict=True)
+    assert objective[-1] < 0.3 * objective[0]
+    assert min(violation) < 0.1 * violation[0]
     folder = write_report(tmp_path, flat.STUDY, findings, QUICK).parent
     assert (folder / "gait.png").stat().st_size > 10_000
     assert "| paper |" in (folder / "report.md").read_text()

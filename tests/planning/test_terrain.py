@@ -45,9 +45,10 @@ def test_moved_programme_has_the_numbers_of_one_made_there():
 
 
 def test_programmes_are_shared_between_slopes_only():
-    first = transcribed(on_slope(0.0))
+    level = on_slope(0.0)
+    first = transcribed(level)
     assert transcribed(on_slope(0.1))._once_made is first._once_made
-    assert first.surface.slope == 0.0  # the first one stays where it is
+    assert first.surface is level.ground.surface  # the first one stays where it is
     shorter = replace(on_slope(0.1), knots=5)
     wavy = replace(on_slope(0.0), ground=Ground(foot_problem().ground.medium, Wave(0.05, 2.0)))
     for other in (shorter, wavy):

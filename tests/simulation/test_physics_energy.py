@@ -45,7 +45,7 @@ def allowance(sim: Simulator, before: State, after: State):
 
     def of_points(medium, foot0, foot1, memory, omega):
         _, _, stretch = medium._points(foot1, memory)
-        area0, area1 = medium._point_area(foot0), medium._point_area(foot1)
+        area0, area1 = medium._areas(foot0), medium._areas(foot1)
         reach = jnp.linalg.norm(medium.sole.points, axis=-1)
         off = 0.5 * (omega * sim.dt) ** 2 * reach * 1.01
         size = jnp.linalg.norm(stretch, axis=-1)

@@ -52,7 +52,7 @@ def walk(
     from softground.control.estimation import Estimator
     from softground.control.walking.controllers import check_controller, walking_controller
     from softground.control.walking.gait import gait_for
-    from softground.control.walking.walk import NOISY, QUIET, Belief, Command, verdict
+    from softground.control.walking.walk import Belief, Command, verdict
     from softground.control.walking.walk import walk as walk_over
     from softground.media import Noisy, ViscoElastic
     from softground.robots import Robot
@@ -71,7 +71,6 @@ def walk(
         stiffness if guess_k is None else guess_k,
         damping if guess_b is None else guess_b,
         Estimator(max(noise, 1.0)) if estimate else None,
-        NOISY if noise else QUIET,
     )
     progress = not (quiet or as_json)
     title = f"{model.name} walks on {ground}, k = {stiffness:g}, b = {damping:g}, {controller}"

@@ -202,8 +202,8 @@ class Robot(eqx.Module):
         kin = self.kinematics(q)
         bodies, place, turn = zip(*(self._frame(name) for name in names), strict=True)
         position, rotation = self._body_frames(kin, bodies)
-        position = position + matvec3(rotation, jnp.asarray(np.stack(place), kin.dtype))
-        rotation = matmul3(rotation, jnp.asarray(np.stack(turn), kin.dtype))
+        position = position + matvec3(rotation, jnp.stack([jnp.asarray(part, kin.dtype) for part in place]))
+        rotation = matmul3(rotation, jnp.stack([jnp.asarray(part, kin.dtype) for part in turn]))
         return Frames(
             names=tuple(names),
             position=position,

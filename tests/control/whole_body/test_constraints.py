@@ -192,8 +192,8 @@ def test_round_feet_are_pushed_below_their_origin(name):
         force = np.array([10.0, -15.0, 100.0])
         pushed = np.r_[force, np.cross(point, force)]
         assert (cone @ pushed < 1e-9).all()
-        assert (cone @ (pushed + [0, 0, 0, 0, 0.1, 0]) > 1e-3).any()
-        assert (cone @ (pushed + [0, 0, 0, np.sign(point[1] or 1) * 0.1, 0, 0]) > 1e-3).any()
+        outwards = np.array([np.sign(point[1] or 1), 0.0]), np.array([0.0, 1.0])
+        assert all((cone @ (pushed + 0.1 * np.r_[0, 0, 0, axis, 0]) > 1e-3).any() for axis in outwards)
 
 
 def test_shapes_without_a_sole_are_refused():

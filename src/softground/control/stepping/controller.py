@@ -32,8 +32,8 @@ class SteppingGains:
     height_kp: float = 100.0  # 1/s2
     trunk_kp: float = 400.0  # 1/s2, roll and pitch
     yaw_weight: float = 0.0
-    swing_kp: float = 900.0  # 1/s2
-    foot_damper: float = 300.0  # N s/m
+    swing_kp: float = 2500.0  # 1/s2
+    foot_damper: float = 30.0  # N s/m
 
 
 class SteppingController(eqx.Module):

@@ -26,6 +26,10 @@ class Memory(NamedTuple):
     """Where the swinging foot was when it left, m."""
     level: Float[Array, ""]
     """Height of the sole that carried before, when its stance ended, m: as deep as feet sink here."""
+    place: Float[Array, "2"]
+    """Of the centre of mass when the step began, m."""
+    correction: Float[Array, ""]
+    """Of the wanted speed, m/s: feet slip, so that the pendulum's steps lead to another speed."""
 
 
 class Seen(NamedTuple):
@@ -45,17 +49,16 @@ class Stepper(eqx.Module):
 
     controller: SteppingController
     speed: Float[Array, ""]  # m/s, forwards
-    turn: Float[Array, ""]  # rad/s, to the left
     standing: References
     gait: SteppingGait
 
-    def __init__(self, controller: SteppingController, gait: SteppingGait, speed: float, turn: float = 0.0):
+    def __init__(self, controller: SteppingController, gait: SteppingGait, speed: float = 0.0):
         self.controller, self.gait = controller, gait
-        self.speed, self.turn = np.asarray(speed, float), np.asarray(turn, float)
+        self.speed = np.asarray(speed, float)
         self.standing = holding(controller.robot, controller.frames, controller.robot.posture)
 
     def initial_memory(self) -> Memory:
-        return Memory(jnp.asarray(-1), jnp.zeros(3), jnp.zeros(()))
+        return Memory(jnp.asarray(-1), jnp.zeros(3), jnp.zeros(()), jnp.zeros(2), jnp.zeros(()))
 
     def act(self, memory: Memory, time, q, v) -> tuple[Memory, Float[Array, " nu"]]:
         """Torques (N m) for the next period."""
@@ -80,7 +83,19 @@ class Stepper(eqx.Module):
         leaving = seen.feet[1 - step % 2]
         keep = lambda new, old: jnp.where(is_new, new, old)  # noqa: E731
         level = jnp.where(memory.step < 0, seen.feet[step % 2, 2], leaving[2]) - self._clearance
-        return Memory(step, keep(leaving, memory.lift_off), keep(level, memory.level))
+        speed = (seen.com[:2] - memory.place) @ seen.heading / self.gait.stance
+        missing = jnp.where(memory.step < 1, 0.0, self._wanted(time) - speed)
+        return Memory(
+            step,
+            keep(leaving, memory.lift_off),
+            keep(level, memory.level),
+            keep(seen.com[:2], memory.place),
+            keep(memory.correction + self.gait.learning * missing, memory.correction),
+        )
+
+    def _wanted(self, time) -> Float[Array, ""]:
+        """Speed, m/s."""
+        return self.speed * self.gait.growth(time)
 
     def _references(self, memory: Memory, time, seen: Seen) -> References:
         gait, robot = self.gait, self.controller.robot
@@ -94,7 +109,7 @@ class Stepper(eqx.Module):
             forward @ seen.feet[carrying, :2],
             jnp.where(swinging == 0, 1.0, -1.0),
             gait.stance - since,
-            jnp.stack([self.speed * gait.growth(time), jnp.zeros(())]),
+            jnp.stack([self._wanted(time) + memory.correction, jnp.zeros(())]),
         )
         end = jnp.append(landing @ forward, self._clearance + gait.landing * memory.level)
         position, velocity, acceleration = cycloid(memory.lift_off, end, gait.swing_height, gait.stance, since)

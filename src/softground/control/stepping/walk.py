@@ -1,18 +1,18 @@
-"""A walk of a stepping biped, as one compiled loop."""
+"""Walks of a stepping biped: one compiled loop for all speeds."""
 
 from __future__ import annotations
 
 import time
 
+import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
 from softground.control.stepping.stepper import Stepper
 from softground.simulation.run_dataset import run_dataset
 from softground.simulation.running import TorqueSequence, steps_in
-from softground.simulation.simulator import Simulator, State
+from softground.simulation.simulator import Record, Simulator, State
 
 
 def starting_state(simulator: Simulator, stepper: Stepper, depth: float = 0.0) -> State:
@@ -26,8 +26,8 @@ def starting_state(simulator: Simulator, stepper: Stepper, depth: float = 0.0) -
     return simulator.initial_state(v=v, height=-depth)
 
 
-def rollout(simulator: Simulator, stepper: Stepper, state: State, steps: int):
-    """(final state, records) of many steps; pure, for `jax.jit` and `jax.vmap`."""
+def rollout(simulator: Simulator, stepper: Stepper, state: State, steps: int) -> tuple[State, Record]:
+    """Final state and records of many steps; pure, for `jax.jit` and `jax.vmap`."""
 
     def tick(carry, _):
         state, memory = carry
@@ -35,46 +35,50 @@ def rollout(simulator: Simulator, stepper: Stepper, state: State, steps: int):
         state, record = simulator.step(state, torque)
         return (state, memory), record
 
-    (state, _), records = jax.lax.scan(tick, (state, stepper.initial_memory()), None, length=steps)
-    return state, records
+    (final, _), records = jax.lax.scan(tick, (state, stepper.initial_memory()), None, length=steps)
+    return final, records
 
 
-def walk(simulator: Simulator, stepper: Stepper, state: State, seconds: float, *, title: str = "", command: str = ""):
-    """The walk as a dataset (see `run_dataset`), cut at the first state that is not finite."""
-    steps = steps_in(seconds, float(simulator.dt))
-    began = time.perf_counter()
-    program = jax.jit(lambda state, speed, turn: rollout(simulator, _at(stepper, speed, turn), state, steps))
-    program = program.lower(state, stepper.speed, stepper.turn).compile()
-    compiled = time.perf_counter()
-    final, records = jax.tree.map(np.asarray, program(state, stepper.speed, stepper.turn))
-    elapsed = time.perf_counter() - compiled
-    sound = np.logical_and.accumulate(records.finite & np.isfinite(records.torque).all(axis=1))
-    kept = max(1, int(sound.sum()))
-    history = jax.tree.map(lambda x: x[:kept], records)
-    return run_dataset(
-        simulator,
-        state,
-        final,
-        history,
-        TorqueSequence(history.torque, np.asarray(simulator.dt), np.asarray(state.time)),
-        tally={
-            "steps": kept,
-            "not_converged": int((~history.converged).sum()),
-            "outside_data": int(history.outside_data.any(axis=1).sum()),
-            "iterations": int(history.iterations.sum()),
-        },
-        options={
-            "every": 1,
-            "seed": None,
-            "command": command,
-            "ended": "finished" if kept == steps else "non-finite",
-            "title": title,
-        },
-        timing={"compile_seconds": compiled - began, "steps_per_second": kept / max(elapsed, 1e-9)},
-    )
+class Walks:
+    """Walks of a robot on a ground from one start: compiled once, then called with a speed (m/s)."""
 
+    def __init__(self, simulator: Simulator, stepper: Stepper, start: State, seconds: float):
+        self.simulator, self.start = simulator, start
+        self.steps = steps_in(seconds, float(simulator.dt))
 
-def _at(stepper: Stepper, speed, turn) -> Stepper:
-    import equinox as eqx
+        def program(state: State, speed):
+            return rollout(simulator, eqx.tree_at(lambda one: one.speed, stepper, speed), state, self.steps)
 
-    return eqx.tree_at(lambda one: (one.speed, one.turn), stepper, (speed, turn))
+        began = time.perf_counter()
+        self._program = jax.jit(program).lower(start, stepper.speed).compile()
+        self._compile_seconds = time.perf_counter() - began
+
+    def __call__(self, speed: float, *, title: str = "", command: str = "") -> xr.Dataset:
+        """The walk as a dataset (see `run_dataset`), cut before the first state that is not finite."""
+        began = time.process_time()
+        final, records = jax.tree.map(np.asarray, self._program(self.start, np.asarray(float(speed))))
+        elapsed = time.process_time() - began
+        sound = np.logical_and.accumulate(records.finite & np.isfinite(records.torque).all(axis=1))
+        kept = max(1, int(sound.sum()))
+        history = jax.tree.map(lambda x: x[:kept], records)
+        return run_dataset(
+            self.simulator,
+            self.start,
+            final,
+            history,
+            TorqueSequence(history.torque, np.asarray(self.simulator.dt), np.asarray(self.start.time)),
+            tally={
+                "steps": kept,
+                "not_converged": int((~history.converged).sum()),
+                "outside_data": int(history.outside_data.any(axis=1).sum()),
+                "iterations": int(history.iterations.sum()),
+            },
+            options={
+                "every": 1,
+                "seed": None,
+                "command": command,
+                "ended": "finished" if kept == self.steps else "non-finite",
+                "title": title,
+            },
+            timing={"compile_seconds": self._compile_seconds, "steps_per_second": kept / max(elapsed, 1e-9)},
+        )

@@ -13,8 +13,8 @@ from softground.robots import Robot
 
 FLOATING_BASE = 6
 """Degrees of freedom without a motor."""
-CROUCH = 0.97
-"""Height of the centre of mass in walking, of that in standing: 0.52 of 0.537 m for iCub."""
+CROUCH = 0.98
+"""Height of the centre of mass in walking, of that in standing, as iCub's: 0.527 of 0.537 m."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ ICUB_GAIT = Gait(
 """iCub as Romualdi et al. 2021 walk it; shares, limits of turning, start and end are ours."""
 
 ICUB_SOFT_GAIT = replace(ICUB_GAIT, step_duration=1.0, double_support_share=0.4, com_height=0.527)
-"""For soft ground: the weight moves more slowly from foot to foot, and steps are short enough for the ankles. Lower, the
-trailing ankle meets its limit of 0.61 rad; higher, the knees are stretched on the softest ground."""
+"""For soft ground: the weight moves more slowly from foot to foot, and steps are short enough for the ankles. Lower,
+the trailing ankle meets its limit of 0.61 rad; higher, the knees are stretched on the softest ground."""
 
 GAITS = {"icub": ICUB_SOFT_GAIT}
 """Robots with a gait of their own."""

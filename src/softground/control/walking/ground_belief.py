@@ -8,7 +8,8 @@ controller was told. Pure functions over arrays with a leading axis of feet.
 it is given, with accelerations of a foot of jump / (b A w2 / 12): for 1 N m of roll within a tick, thousands of rad/s2.
 Measured wrenches jump, by noise and when points of the sole lift off; those of the model, which follow from pose and
 twist, do not, but know nothing of what the model leaves out. So we take the model's, and of the difference to the
-measured ones only what remains after a low-pass: an observer of the disturbance.
+measured ones only what remains after a low-pass: an observer of the disturbance. It must not be slower than the ground
+itself, whose wrenches settle with the time b / k, else foot and observer drive each other.
 """
 
 from __future__ import annotations
@@ -30,12 +31,16 @@ from softground.robots import Robot
 LEAST_LOAD = 0.1
 #: Bounds of what is believed, as factors of the first guess: noise must not make the ground weightless or negative.
 LEAST, MOST = 0.02, 50.0
+#: Time constant with which unmodelled wrenches are followed, of the ground's own b / k.
+SMOOTHING = 0.5
 
 
 class GroundBelief(NamedTuple):
     """Per foot (leading axis)."""
 
     estimate: Estimate
+    ground: Float[Array, "f 2"]
+    """Stiffness and damping to use: the estimate, within bounds."""
     rest: Pose
     in_contact: Bool[Array, " f"]
     """As planned, one tick ago."""
@@ -51,7 +56,8 @@ def believe(robot: Robot, q, estimate: Estimate, ground_height: float) -> Ground
     position, rotation = robot.foot_poses(q)
     spread = jax.tree.map(lambda part: jnp.broadcast_to(part, (count, *part.shape)), estimate)
     none = np.zeros((count, 6))
-    return GroundBelief(spread, _level(position, rotation, ground_height), np.ones(count, bool), none, none)
+    level = _level(position, rotation, ground_height)
+    return GroundBelief(spread, spread.parameters, level, np.ones(count, bool), none, none)
 
 
 def observe(
@@ -59,7 +65,8 @@ def observe(
     soles: Patch,
     estimator: Estimator | None,
     ground_height: float,
-    followed: float,
+    guess: Float[np.ndarray, " 2"],
+    period: float,
     belief: GroundBelief,
     q: Float[Array, " nq"],
     v: Float[Array, " nv"],
@@ -68,7 +75,7 @@ def observe(
 ) -> GroundBelief:
     """Belief after one more look at the feet; without an estimator k and b stay as they are.
 
-    followed: share of a change of the unmodelled wrench that is believed at once, 1 - exp(-period / smoothing).
+    guess: of k and b, at the start. period: of the looks (s).
     """
     kin = robot.kinematics(q)
     position, rotation = robot.foot_poses(kin)
@@ -83,11 +90,14 @@ def observe(
         weight = jnp.sum(jnp.asarray(robot.parameters.mass)) * jnp.linalg.norm(jnp.asarray(robot.gravity))
         carries = in_contact & (wrenches[:, 2] > LEAST_LOAD * weight)
         estimate = jax.vmap(estimator.update)(estimate, wrenches, rows, carries, impact)
-    modelled = jnp.einsum("fij,fj->fi", rows, estimate.parameters)
+    ground = jnp.clip(estimate.parameters, LEAST * guess, MOST * guess)
+    modelled = jnp.einsum("fij,fj->fi", rows, ground)
+    followed = 1 - jnp.exp(-period * ground[:, :1] / (SMOOTHING * ground[:, 1:]))
     unmodelled = belief.unmodelled + followed * (wrenches - modelled - belief.unmodelled)
     stands = in_contact[:, None]
     unmodelled = jnp.where(stands, unmodelled, 0.0)
-    return GroundBelief(estimate, rest, in_contact, unmodelled, jnp.where(stands, modelled + unmodelled, wrenches))
+    used = jnp.where(stands, modelled + unmodelled, wrenches)
+    return GroundBelief(estimate, ground, rest, in_contact, unmodelled, used)
 
 
 def _level(position: Float[Array, "f 3"], rotation: Float[Array, "f 3 3"], height: float) -> Pose:

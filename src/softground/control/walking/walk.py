@@ -24,8 +24,6 @@ from softground.simulation import Simulator, State, run_closed_loop
 
 #: A walk has lost its reference when the centre of mass is further from it than this (m).
 LOST = 0.05
-#: Time constants (s) with which unmodelled wrenches are followed, without noise on them and with it.
-QUIET, NOISY = 3e-3, 20e-3
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,6 @@ class Belief:
     damping: float  # N s/m per m2
     estimator: Estimator | None = None
     """Learns from there on; None: believes it to the end."""
-    smoothing: float = QUIET
-    """s: how fast wrenches are followed that this ground would not give (`Walker`)."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,6 @@ def walk(
         stiffness=belief.stiffness,
         damping=belief.damping,
         estimator=belief.estimator,
-        smoothing=belief.smoothing,
         q=np.asarray(state.q),
     )
     run = run_closed_loop(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from time import perf_counter
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.control.estimation import Estimator
-from softground.control.walking.ground_belief import LEAST, MOST, GroundBelief, believe, observe
+from softground.control.walking.ground_belief import GroundBelief, believe, observe
 from softground.control.walking.pattern import WalkingPattern
 from softground.control.whole_body.constraints.contact_model import stack_soles
 from softground.control.whole_body.controller import WholeBodyController
@@ -64,14 +65,11 @@ class Walker:
         stiffness: float,
         damping: float,
         estimator: Estimator | None = None,
-        smoothing: float = 3e-3,
         q: Float[np.ndarray, " nq"] | None = None,
         ground_height: float = 0.0,
     ):
         """stiffness, damping: of the ground, as the controller believes; with an estimator, its first guess.
 
-        smoothing: time constant (s) with which wrenches are followed that the model of the ground does not explain;
-        more where measured wrenches are noisy.
         q: where the robot stands at the start, by default its posture.
         """
         q = np.asarray(robot.posture if q is None else q, dtype=float)
@@ -85,13 +83,14 @@ class Walker:
         self._wrench_rates = np.gradient(self._wrenches, pattern.time, axis=0)
         self._height = vertical_coordinate(robot, q)
         self._start_height = q[self._height]
-        self._guess = np.array([stiffness, damping])
         first = (estimator or Estimator()).start(stiffness, damping)
         self.belief: GroundBelief = jax.tree.map(
             np.asarray, jax.jit(lambda q, first: believe(robot, q, first, ground_height))(q, first)
         )
-        followed = 1 - float(np.exp(-controller.period / smoothing))
-        self._observe = _compiled_observation(robot, estimator, ground_height, followed, self.belief)
+        soles = stack_soles([patch(foot.shape) for foot in robot.feet])
+        guess = np.array([stiffness, damping])
+        look = partial(observe, robot, soles, estimator, ground_height, guess, controller.period)
+        self._observe = _compiled(look, self.belief, robot)
 
     def __call__(self, measurement: Measurement) -> np.ndarray:
         began = perf_counter()
@@ -106,7 +105,7 @@ class Walker:
         )
         solved = command.status is Status.SOLVED
         spent = perf_counter() - began
-        ground, doubt = np.stack(references.ground[:2], axis=-1), self.belief.estimate.covariance
+        ground, doubt = self.belief.ground, self.belief.estimate.covariance
         self.log.append(
             Tick(
                 com_reference=references.com.position,
@@ -143,15 +142,14 @@ class Walker:
             name: self._foot(row, k) if k < 2 else self._body(row, standing.frames[name])
             for k, name in enumerate(standing.frames)
         }
-        estimate, rest = self.belief.estimate, self.belief.rest
-        ground = np.clip(estimate.parameters, LEAST * self._guess, MOST * self._guess)
+        ground, rest, covariance = self.belief.ground, self.belief.rest, self.belief.estimate.covariance
         return standing._replace(
             com=com,
             frames=frames,
             wrenches=self._wrenches[row],
             wrench_rates=self._wrench_rates[row],
             in_contact=pattern.contact[row],
-            ground=GroundUnderFeet(ground[:, 0], ground[:, 1], rest.position, rest.rotation, estimate.covariance),
+            ground=GroundUnderFeet(ground[:, 0], ground[:, 1], rest.position, rest.rotation, covariance),
         )
 
     def _foot(self, row: int, foot: int) -> FrameMotion:
@@ -187,17 +185,10 @@ def turn_about_z(angle: float) -> Float[np.ndarray, "3 3"]:
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def _compiled_observation(
-    robot: Robot, estimator: Estimator | None, ground_height: float, followed: float, belief: GroundBelief
-):
-    """`observe` with NumPy on both sides, one vector each way."""
-    soles = stack_soles([patch(foot.shape) for foot in robot.feet])
+def _compiled(look, belief: GroundBelief, robot: Robot):
+    """A look at the feet with NumPy on both sides, one vector each way."""
     feet = len(robot.feet)
     example = (belief, np.zeros(robot.nq), np.zeros(robot.nv), np.zeros((feet, 6)), np.ones(feet, bool))
     inputs, outputs = Packing(example), Packing(belief)
-    program = jax.jit(
-        lambda vector: outputs.pack_traced(
-            observe(robot, soles, estimator, ground_height, followed, *inputs.unpack(vector))
-        )
-    )
+    program = jax.jit(lambda vector: outputs.pack_traced(look(*inputs.unpack(vector))))
     return lambda *seen: outputs.unpack(np.asarray(program(inputs.pack(seen))))

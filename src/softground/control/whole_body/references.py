@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import jax
+import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
@@ -72,7 +73,7 @@ class References(NamedTuple):
 def holding(robot: Robot, frames: tuple[str, ...], q, stiffness: float = 8e5, damping: float = 1e4) -> References:
     """References that hold the robot where it is at q, all feet in contact, the weight shared among them."""
     q = np.asarray(q, dtype=float)
-    com, moving = jax.jit(lambda q: (robot.center_of_mass(q), robot.frames(q, np.zeros(robot.nv), frames)))(q)
+    com, moving = _places(robot, frames, q)
     position, rotation = np.array(moving.position), np.array(moving.rotation)
     count = len(robot.feet)
     zero, still = np.zeros(3), np.zeros(6)
@@ -93,6 +94,12 @@ def holding(robot: Robot, frames: tuple[str, ...], q, stiffness: float = 8e5, da
             np.zeros((count, 2, 2)),
         ),
     )
+
+
+@eqx.filter_jit
+def _places(robot: Robot, frames: tuple[str, ...], q: Float[Array, " nq"]):
+    """Centre of mass and frames of the robot at q."""
+    return robot.center_of_mass(q), robot.frames(q, jnp.zeros(robot.nv, q.dtype), frames)
 
 
 def supporting_wrenches(

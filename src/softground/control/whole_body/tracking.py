@@ -9,11 +9,6 @@ from softground.arrays import Array
 from softground.robots.rotations import matmul3, skew
 
 
-def critical(stiffness):
-    """Derivative gain that damps a stiffness critically: 2 sqrt(kp)."""
-    return 2 * jnp.sqrt(jnp.asarray(stiffness, float))
-
-
 def rotation_part(matrix: Float[Array, "3 3"]) -> Float[Array, "3"]:
     """Vector of the skew part of a matrix; of a rotation by an angle about an axis, sin(angle) axis."""
     twice = matrix - matrix.T
@@ -36,9 +31,9 @@ def angular_acceleration(
 
         dw* = dw_ref - c0 (w^ Q - Q w_ref^)v - c1 (w - w_ref) - c2 (Q)v.
 
-    (.)v takes the skew part, so (Q)v = sin(angle) axis, and the bracket behind c0 is the rate of Q:
-    c0 adds damping that grows with the stiffness c2's own error, and vanishes with it up to first order,
-    (dQ/dt)v = w - w_ref near Q = 1. Linearised, the error angle e obeys e'' + (c0 + c1) e' + c2 e = 0.
+    (.)v takes the skew part, so (Q)v = sin(angle) axis, and the bracket behind c0 is dQ/dt: c0 damps the rate of that
+    sine, c1 the difference of velocities. Near Q = 1 both are w - w_ref, and the error angle e obeys
+    e'' + (c0 + c1) e' + c2 e = 0.
     """
     error = matmul3(rotation, wanted_rotation.T)
     rate = matmul3(skew(velocity), error) - matmul3(error, skew(wanted_velocity))

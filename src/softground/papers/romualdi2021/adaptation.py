@@ -11,9 +11,18 @@ from matplotlib.figure import Figure
 
 from softground.control.estimation import Estimator
 from softground.control.walking.walk import Belief, com_error, verdict
-from softground.media import Noisy
 from softground.papers.drawing import blank
-from softground.papers.romualdi2021.walks import GROUND_NOTE, WALK_NOTE, Place, outcome, walk_icub, wrench_rate
+from softground.papers.romualdi2021.walks import (
+    GROUND_NOTE,
+    NOISE_NOTE,
+    WALK_NOTE,
+    Place,
+    noisy,
+    outcome,
+    sigma_over_step,
+    walk_icub,
+    wrench_rate,
+)
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, below
 from softground.simulation.figures import COLOURS, STYLE
 
@@ -27,7 +36,7 @@ GUESSES = {
     "stiff, little damped": (FACTOR, 1 / FACTOR),
     "soft, much damped": (1 / FACTOR, FACTOR),
 }
-QUIET, NOISY = 1.0, 10.0  # sigma that the estimator assumes without noise; sigma of the noise (N, N m)
+ASSUMED, SIGMA = 5.0, 10.0  # sigma that the estimator assumes without noise; sigma of the noise (N, N m)
 
 
 @dataclass(frozen=True)
@@ -45,10 +54,10 @@ class Case:
 
     def walk(self, seconds: float) -> xr.Dataset:
         k, b = GUESSES.get(self.guess, (1.0, 1.0))
-        estimator = Estimator(max(self.sigma, QUIET)) if self.learns else None
-        medium = Noisy(PLACE.medium, self.sigma, seed=5)
+        estimator = Estimator(sigma_over_step(self.sigma or ASSUMED)) if self.learns else None
+        belief = Belief(k * PLACE.k, b * PLACE.b, estimator)
         name = "cautious" if self.cautious else "compliant"
-        return walk_icub(name, medium, Belief(k * PLACE.k, b * PLACE.b, estimator), seconds)
+        return walk_icub(name, noisy(PLACE.medium, self.sigma, seed=5), belief, seconds)
 
 
 _MANNERS = {
@@ -58,7 +67,7 @@ _MANNERS = {
 }
 LEARNING = [Case(guess, learns) for guess in GUESSES for learns in (False, True)]
 CAUTION = [Case(guess, True, True) for guess in GUESSES] + [
-    Case(guess, True, cautious, NOISY) for guess in ("too stiff", "too soft") for cautious in (False, True)
+    Case(guess, True, cautious, SIGMA) for guess in ("too stiff", "too soft") for cautious in (False, True)
 ]
 
 
@@ -84,6 +93,7 @@ def perform(options: Options) -> Findings:
         notes=[
             WALK_NOTE,
             GROUND_NOTE,
+            NOISE_NOTE,
             f"The ground is {PLACE}. Guesses are wrong by a factor of {FACTOR:g}; the estimator works, and the "
             "controller uses what it finds, from the first tick on.",
             "'Cautious' adds to the momentum task its variance over what the ground may be (ContactDoubt), from the "

@@ -12,15 +12,18 @@ from matplotlib.figure import Figure
 
 from softground.control.estimation import Estimator
 from softground.control.walking.walk import Belief, verdict
-from softground.media import Noisy, ViscoElastic
+from softground.media import ViscoElastic
 from softground.media.visco_elastic import Stretches
 from softground.papers.drawing import blank
 from softground.papers.romualdi2021.walks import (
     GROUND_NOTE,
+    NOISE_NOTE,
     SECONDS,
     WALK_NOTE,
     foot_poses,
     icub,
+    noisy,
+    sigma_over_step,
     stances,
     walk_icub,
 )
@@ -68,8 +71,8 @@ def perform(options: Options) -> Findings:
     checks: list[Check] = []
     figures, metrics = {}, {}
     for name, ground in cases.items():
-        first = Belief(ground.stiffness[0], ground.damping[0], Estimator(SIGMA))
-        run = walk_icub("compliant", Noisy(ground.medium, SIGMA, seed=3), first, seconds)
+        first = Belief(ground.stiffness[0], ground.damping[0], Estimator(sigma_over_step(SIGMA)))
+        run = walk_icub("compliant", noisy(ground.medium, SIGMA, seed=3), first, seconds)
         judged = verdict(run)
         changes = changes_of(name, ground, run)
         rows += changes
@@ -92,6 +95,7 @@ def perform(options: Options) -> Findings:
         notes=[
             WALK_NOTE,
             GROUND_NOTE,
+            NOISE_NOTE,
             "The estimate is in the loop: the controller uses it. The truth under a foot is the ground's value where "
             "the foot came down; the covariance is reset there.",
             "An estimate has settled at the sample from which on it stays within "

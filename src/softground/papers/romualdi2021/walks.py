@@ -28,6 +28,13 @@ WALK_NOTE = (
     f"iCub, 23 motors, walks straight at {SPEED:g} m/s (mean; the centre of mass peaks at 0.15 m/s) with steps of 1 s, "
     "0.4 s of it on both feet; simulator and controller at 1 kHz. One set of gains for each controller, all rows."
 )
+PAPER_STEP, STEP = 1e-5, 1e-3  # s, of the paper's simulations and of ours
+NOISE_NOTE = (
+    "The paper perturbs the wrench at every step of its simulation, 10 us; the mean of 100 such draws over our step of "
+    "1 ms has a tenth of their sigma, and that is what we add. With a sigma of 5 N and 5 N m that lasts a whole "
+    "millisecond iCub falls within 0.3 s: the torque turns a foot, whose rolling the ground damps with 0.1 N m s/rad, "
+    "by rad/s at every step."
+)
 GROUND_NOTE = (
     "Our ground only pushes, point by point of the sole, and has friction (0.6); the paper's wrench also pulls, and "
     "never slips."
@@ -53,6 +60,16 @@ class Place(NamedTuple):
         return f"k = {self.k:.0e}, b = {self.b:.0e}".replace("e+0", "e")
 
 
+def noisy(medium: ViscoElastic, sigma: float, seed: int) -> Noisy:
+    """Ground with the noise that white noise of sigma (N, N m) at the paper's steps has over one of ours."""
+    return Noisy(medium, sigma_over_step(sigma), seed=seed)
+
+
+def sigma_over_step(sigma: float) -> float:
+    """Standard deviation of the mean over a step of ours."""
+    return sigma * float(np.sqrt(PAPER_STEP / STEP))
+
+
 @cache
 def icub() -> Robot:
     """The robot of the paper."""
@@ -69,7 +86,7 @@ def walk_icub(
     name: str, medium: ViscoElastic | Noisy, belief: Belief, seconds: float, *, turn_rate: float = 0.0, title: str = ""
 ) -> xr.Dataset:
     """Walk iCub under the controller of this name."""
-    simulator = Simulator(icub(), medium, 1e-3)
+    simulator = Simulator(icub(), medium, STEP)
     command = Command(SPEED, turn_rate, seconds)
     return walk(simulator, controller(name), gait_for(icub()), command, belief, progress=False, title=title)
 

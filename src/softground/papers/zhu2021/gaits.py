@@ -34,6 +34,7 @@ from softground.surfaces import Plane, Surface
 
 SPEED = 0.4  # m/s
 TOLERANCE = 1e-3
+QUICK_ITERATIONS = 25
 KEPT = 0.9
 """Share of the planned speed that a gait must keep when replayed."""
 STRENGTH_NOTE = (
@@ -113,7 +114,7 @@ def stages_of(quick: bool) -> tuple[Stage, ...]:
     """The standard way to a solution, or its first steps."""
     if not quick:
         return standard_stages()
-    return tuple(replace(stage, iterations=6) for stage in standard_stages()[:1])
+    return tuple(replace(stage, iterations=QUICK_ITERATIONS) for stage in standard_stages()[:1])
 
 
 def flat(quick: bool = False) -> Gait:

@@ -96,7 +96,7 @@ def wrench_cone(shape: Shape, friction: float, torsion: float, margin: float = 0
 
 
 def outline(shape: Shape) -> tuple[Float[np.ndarray, "e 2"], Float[np.ndarray, " e"]]:
-    """Half-planes normals @ c <= distances (m) around a sole, foot frame: its convex hull, where pushes have a centre."""
+    """Half-planes normals @ c <= distances (m) around a sole, foot frame: its hull, where pushes have their centre."""
     match shape:
         case Box(length, width):
             return np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]), np.array([length, length, width, width]) / 2

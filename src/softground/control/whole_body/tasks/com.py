@@ -22,6 +22,10 @@ class CentreOfMass(Task):
     kd: Float[Array, "3"]  # 1/s
     weight: Float[Array, "3"]
 
+    @property
+    def name(self) -> str:
+        return "centre of mass"
+
     def aim(self, snapshot: Snapshot, references: References, memory: Any) -> Aim:
         wanted, mass = references.com, snapshot.total_mass
         error = wanted.position - snapshot.com

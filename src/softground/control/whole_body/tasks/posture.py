@@ -21,6 +21,10 @@ class Posture(Task):
     kd: Float[Array, " nu"]  # 1/s
     weight: Float[Array, " nu"]
 
+    @property
+    def name(self) -> str:
+        return "posture"
+
     def aim(self, snapshot: Snapshot, references: References, memory: Any) -> Aim:
         robot, dofs = snapshot.robot, np.array(snapshot.robot.actuated)
         error = references.posture - snapshot.q[np.array(robot.dof_q)[dofs]]

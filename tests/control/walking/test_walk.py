@@ -1,0 +1,96 @@
+"""A walk from command to run: it gets there, its file can be opened, and its judge tells good walks from bad."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from softground.bridges.playback import Playback
+from softground.control.walking import ICUB_SOFT_GAIT, gait_for
+from softground.control.walking.controllers import walking_controller
+from softground.control.walking.walk import LOST, Belief, Command, com_error, standing, verdict, walk
+from softground.errors import OptionError
+from softground.media import Noisy, ViscoElastic
+from softground.media.named import sand
+from softground.papers.romualdi2021.walks import controller, icub
+from softground.robots import Robot
+from softground.simulation import Simulator, load_run, save_run
+
+
+@pytest.fixture(scope="module")
+def run():
+    """Three seconds: the weight goes to the right foot, the left one swings and comes down."""
+    simulator = Simulator(icub(), ViscoElastic(8e5, 1e4), 1e-3)
+    return walk(
+        simulator, controller("compliant"), ICUB_SOFT_GAIT, Command(0.085, seconds=3.0), Belief(8e5, 1e4), progress=False
+    )
+
+
+def test_icub_walks_on_foam(run):
+    judged = verdict(run)
+    assert judged.success, judged.ended
+    assert judged.controller_failures == 0
+    assert judged.com_error_max_mm < 20
+    lifted = run["planned_contact"].values[:, 0] == 0
+    assert run["depth"].values[lifted, 0].min() < -0.01  # the left foot is in the air
+    assert run["wrench_world"].values[lifted, 0].any(axis=1).mean() < 0.05  # and carries nothing there
+    assert float(run["center_of_mass"][-1, 0] - run["center_of_mass"][0, 0]) > 0.02
+
+
+def test_its_file_holds_references_and_can_be_played(run, tmp_path):
+    again = load_run(save_run(tmp_path / "walk.nc", run))
+    np.testing.assert_array_equal(again["com_reference"], run["com_reference"])
+    assert again.attrs["controller_failures"] == 0
+    assert Playback(again) is not None
+
+
+def test_a_controller_that_knows_the_ground_believes_the_truth_to_the_end(run):
+    assert (run["believed_stiffness"].values == 8e5).all()
+    assert (run["believed_damping"].values == 1e4).all()
+
+
+def test_verdict_of_a_walk_that_strays(run):
+    strayed = run.assign(com_reference=run["com_reference"] + 1.2 * LOST)
+    judged = verdict(strayed)
+    assert not judged.success
+    assert judged.ended.startswith("lost")
+    assert judged.com_error_max_mm == pytest.approx(1e3 * np.linalg.norm(com_error(strayed), axis=1).max())
+
+
+def test_verdict_of_a_walk_whose_controller_gave_up(run):
+    assert verdict(run.assign_attrs(controller_failures=1)).ended.startswith("controller failure")
+    fallen = verdict(run.assign_attrs(ended="fallen: the base came down"))
+    assert (fallen.success, fallen.ended) == (False, "fallen: the base came down")
+
+
+def test_stands_as_deep_as_the_ground_carries_it():
+    simulator = Simulator(icub(), Noisy(ViscoElastic(8e5, 1e4), 0.0), 1e-3)
+    state = standing(simulator)
+    area = 2 * 0.19 * 0.09
+    depth = -np.asarray(icub().foot_poses(state.q)[0])[:, 2]
+    assert depth == pytest.approx(float(icub().total_mass) * 9.81 / (8e5 * area), rel=0.02)
+
+
+def test_gaits_of_other_robots_are_similar():
+    """Two robots whose gaits are scaled: the pendulum falls as far within a step."""
+    gaits = [gait_for(Robot.load(name)) for name in ("g1", "talos")]
+    for gait in gaits:
+        assert gait.omega * gait.step_duration == pytest.approx(ICUB_SOFT_GAIT.omega * ICUB_SOFT_GAIT.step_duration)
+        assert gait.step_length_limit / gait.com_height == pytest.approx(
+            ICUB_SOFT_GAIT.step_length_limit / ICUB_SOFT_GAIT.com_height
+        )
+    assert gait_for(icub()) == ICUB_SOFT_GAIT
+
+
+def test_refuses_what_cannot_walk():
+    with pytest.raises(OptionError, match="two flat feet"):
+        gait_for(Robot.load("robosimian"))
+    with pytest.raises(OptionError, match=r"unknown controller 'stiff'.*compliant"):
+        walking_controller(icub(), "stiff")
+    with pytest.raises(OptionError, match="visco-elastic"):
+        standing(Simulator(icub(), sand(), 1e-3))
+
+
+def test_a_gait_must_be_sound():
+    with pytest.raises(OptionError, match="step_duration"):
+        dataclasses.replace(ICUB_SOFT_GAIT, step_duration=-1.0)
