@@ -73,6 +73,12 @@ def test_same_seed_same_numbers(tmp_path):
         (["simulate", "foot", "--feet", "sol"], "unknown foot 'sol'"),
         (["simulate", "foot", "--lock", "knee_*"], "knee_"),
         (["plot", "absent.nc"], "no run file at absent.nc"),
+        (["walk", "icub", "--k", "-8e5"], "--k must be positive, got -800000"),
+        (["walk", "icub", "--b", "0"], "--b must be positive, got 0"),
+        (["walk", "icub", "--controller", "stiff"], "unknown controller 'stiff': must be one of"),
+        (["walk", "icub", "--ground", "sand"], "ground of springs and dampers, foam or firm, got --ground sand"),
+        (["walk", "robosimian"], "walking needs two flat feet, robosimian has 4 feet"),
+        (["walk", "icub", "--noise", "-1"], "sigma of the noise must be >= 0"),
     ],
 )
 def test_bad_options_are_one_line_and_exit_2(arguments, message, tmp_path, monkeypatch):
@@ -115,6 +121,7 @@ def test_help_teaches_and_does_not_import_jax():
     subprocess.run([sys.executable, "-c", code], check=True)
     text = call("simulate", "--help").output
     assert "softground simulate robosimian --slope 5" in text
+    assert "softground walk icub --k 8e5 --b 1e4 --out run.nc" in call("walk", "--help").output
 
 
 @pytest.mark.parametrize(

@@ -52,3 +52,17 @@ def bench_robustness(
     from softground.bench.robustness import measure
 
     report("robustness", measure, "", as_json, {"states": states, "steps": steps})
+
+
+@bench.command("control", epilog="Example: [bold]softground bench control --robot icub --json[/]")
+def bench_control(
+    robot: Annotated[str | None, typer.Option(help="A biped of the catalogue.")] = None,
+    controller: Annotated[str | None, typer.Option(help="compliant or rigid.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Simulated time of the walk, s.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Time of a tick of whole-body control in a walk on foam, and of QP solvers on the problems that it met."""
+    configure_jax()
+    from softground.bench.control import measure
+
+    report("QP solvers", measure, "solvers", as_json, {"robot": robot, "controller": controller, "seconds": seconds})

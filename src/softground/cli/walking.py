@@ -34,7 +34,7 @@ def walk(
     estimate: Annotated[bool, typer.Option(help="Estimate k and b under way.")] = False,
     guess_k: Annotated[float | None, typer.Option(help="What the controller takes k for at first.")] = None,
     guess_b: Annotated[float | None, typer.Option(help="What the controller takes b for at first.")] = None,
-    noise: Annotated[float, typer.Option(help="Standard deviation of noise on the wrenches, N and N m.")] = 0.0,
+    noise: Annotated[float, typer.Option(help="Sigma of noise on the wrenches, drawn every ms, N and N m.")] = 0.0,
     seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
     out: Annotated[Path, typer.Option(help="Run file to write (netCDF).")] = Path("run.nc"),
     video: Annotated[Path | None, typer.Option(help="Also make a film (.mp4, .gif).")] = None,

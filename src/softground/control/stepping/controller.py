@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -33,7 +32,7 @@ class SteppingGains:
     trunk_kp: float = 400.0  # 1/s2, roll and pitch
     yaw_weight: float = 0.0
     swing_kp: float = 2500.0  # 1/s2
-    foot_damper: float = 30.0  # N s/m
+    foot_damper: float = 30.0  # N s/m, between the foot that carries and the world
 
 
 class SteppingController(eqx.Module):
@@ -51,7 +50,8 @@ class SteppingController(eqx.Module):
     foot_damper: Float[Array, ""]  # N s/m
     period: float = eqx.field(static=True)  # s
 
-    def __init__(self, robot: Robot, gains: SteppingGains = SteppingGains(), *, period: float = 2e-3):
+    def __init__(self, robot: Robot, gains: SteppingGains | None = None, *, period: float = 2e-3):
+        gains = gains or SteppingGains()
         trunk = robot.body_names[0]
         upright = np.array([1.0, 1.0, gains.yaw_weight])
         zero = np.zeros(())

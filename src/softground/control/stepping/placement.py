@@ -6,14 +6,13 @@ stance begins with xi ahead of its foot by
 
     b = L / (exp(omega T) - 1),
 
-so the foot goes to xi - b: to x + x'/omega - b, the offset that sustains the wanted speed plus 1/omega times the error of
-velocity. Sideways, left and right alternate: xi begins W / (exp(omega T) + 1) inside the foot, W apart.
+so the foot goes to xi - b: to x + x'/omega - b, the offset that sustains the wanted speed plus 1/omega times the error
+of velocity. Sideways, left and right alternate: xi begins W / (exp(omega T) + 1) inside the foot, W apart.
 """
 
 from __future__ import annotations
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array

@@ -11,9 +11,7 @@ from softground.arrays import Array
 Motion = tuple[Float[Array, "3"], Float[Array, "3"], Float[Array, "3"]]
 
 
-def cycloid(
-    start: Float[Array, "3"], end: Float[Array, "3"], height, duration, time
-) -> Motion:
+def cycloid(start: Float[Array, "3"], end: Float[Array, "3"], height, duration, time) -> Motion:
     """Position (m), velocity and acceleration at a time (s) since lift-off.
 
     With s = time / duration the foot has gone the share s - sin(2 pi s) / (2 pi) of its way, and is

@@ -65,8 +65,8 @@ def observe(
     soles: Patch,
     estimator: Estimator | None,
     ground_height: float,
-    guess: Float[np.ndarray, " 2"],
     period: float,
+    guess: Float[Array, "2"],
     belief: GroundBelief,
     q: Float[Array, " nq"],
     v: Float[Array, " nv"],
@@ -75,7 +75,7 @@ def observe(
 ) -> GroundBelief:
     """Belief after one more look at the feet; without an estimator k and b stay as they are.
 
-    guess: of k and b, at the start. period: of the looks (s).
+    period: of the looks (s). guess: of k and b, at the start.
     """
     kin = robot.kinematics(q)
     position, rotation = robot.foot_poses(kin)
@@ -105,4 +105,4 @@ def _level(position: Float[Array, "f 3"], rotation: Float[Array, "f 3 3"], heigh
     yaw = jnp.arctan2(rotation[:, 1, 0], rotation[:, 0, 0])
     c, s, zero, one = jnp.cos(yaw), jnp.sin(yaw), jnp.zeros_like(yaw), jnp.ones_like(yaw)
     level = jnp.stack([jnp.stack([c, -s, zero], -1), jnp.stack([s, c, zero], -1), jnp.stack([zero, zero, one], -1)], 1)
-    return Pose(position.at[:, 2].set(height), level)
+    return Pose(jnp.concatenate([position[:, :2], jnp.full_like(position[:, 2:], height)], axis=1), level)

@@ -70,11 +70,15 @@ def walk(
     command: Command,
     belief: Belief,
     *,
+    until: float | None = None,
     progress: bool = True,
     title: str = "",
     invocation: str = "",
 ) -> xr.Dataset:
-    """A run of a walk, with references, beliefs and timing beside the usual variables (see `with_log`)."""
+    """A run of a walk, with references, beliefs and timing beside the usual variables (see `with_log`).
+
+    until: time (s) to end the run at, amid the walk; by default all of it is run.
+    """
     state = standing(simulator)
     pattern = pattern_from(simulator.robot, state, gait, command)
     walker = Walker(
@@ -90,7 +94,7 @@ def walk(
         simulator,
         state,
         walker,
-        command.seconds,
+        command.seconds if until is None else until,
         progress=progress,
         label="walking",
         title=title,

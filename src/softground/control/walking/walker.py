@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
+from softground.arrays import Array
 from softground.control.estimation import Estimator
 from softground.control.walking.ground_belief import GroundBelief, believe, observe
 from softground.control.walking.pattern import WalkingPattern
@@ -37,13 +38,13 @@ MOST_FAILURES = 50
 class Tick(NamedTuple):
     """What happened at one tick, for figures and reports."""
 
-    com_reference: Float[np.ndarray, "3"]
-    com_velocity_reference: Float[np.ndarray, "3"]
-    foot_reference: Float[np.ndarray, "f 3"]
-    in_contact: np.ndarray
-    ground: Float[np.ndarray, "f 2"]
+    com_reference: Float[Array, "3"]
+    com_velocity_reference: Float[Array, "3"]
+    foot_reference: Float[Array, "f 3"]
+    in_contact: Bool[Array, " f"]
+    ground: Float[Array, "f 2"]
     """Believed stiffness and damping under each foot."""
-    doubt: Float[np.ndarray, "f 2"]
+    doubt: Float[Array, "f 2"]
     """Their standard deviations."""
     solved: bool
     controller_seconds: float
@@ -88,9 +89,8 @@ class Walker:
             np.asarray, jax.jit(lambda q, first: believe(robot, q, first, ground_height))(q, first)
         )
         soles = stack_soles([patch(foot.shape) for foot in robot.feet])
-        guess = np.array([stiffness, damping])
-        look = partial(observe, robot, soles, estimator, ground_height, guess, controller.period)
-        self._observe = _compiled(look, self.belief, robot)
+        look = partial(observe, robot, soles, estimator, ground_height, controller.period)
+        self._observe = partial(_compiled(look, self.belief, robot), np.array([stiffness, damping]))
 
     def __call__(self, measurement: Measurement) -> np.ndarray:
         began = perf_counter()
@@ -101,7 +101,7 @@ class Walker:
         self.belief = self._observe(self.belief, *measurement[1:], in_contact)
         references = self._references(row)
         self._memory, command = self.controller.tick(
-            self._memory, measurement.q, measurement.v, self.belief.wrenches, references
+            self._memory, measurement.q, measurement.v, np.asarray(self.belief.wrenches), references
         )
         solved = command.status is Status.SOLVED
         spent = perf_counter() - began
@@ -179,7 +179,7 @@ def planned_wrenches(robot: Robot, pattern: WalkingPattern) -> Float[np.ndarray,
     return np.concatenate([shared, np.zeros_like(shared)], axis=-1)
 
 
-def turn_about_z(angle: float) -> Float[np.ndarray, "3 3"]:
+def turn_about_z(angle: float | Array) -> Float[np.ndarray, "3 3"]:
     """Rotation by an angle (rad) about the world's z axis."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
@@ -188,7 +188,8 @@ def turn_about_z(angle: float) -> Float[np.ndarray, "3 3"]:
 def _compiled(look, belief: GroundBelief, robot: Robot):
     """A look at the feet with NumPy on both sides, one vector each way."""
     feet = len(robot.feet)
-    example = (belief, np.zeros(robot.nq), np.zeros(robot.nv), np.zeros((feet, 6)), np.ones(feet, bool))
+    seen = (np.zeros(robot.nq), np.zeros(robot.nv), np.zeros((feet, 6)), np.ones(feet, bool))
+    example = (np.zeros(2), belief, *seen)
     inputs, outputs = Packing(example), Packing(belief)
     program = jax.jit(lambda vector: outputs.pack_traced(look(*inputs.unpack(vector))))
     return lambda *seen: outputs.unpack(np.asarray(program(inputs.pack(seen))))

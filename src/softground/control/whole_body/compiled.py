@@ -2,8 +2,8 @@
 
     minimise 1/2 x'H x + g'x  subject to  E x = e      <=>      [H E'; E 0] (x, y) = (-g, e)
 
-What does not count at a tick (the wrench of a foot in the air, the rows of its contact) is cut out by unit rows, so that
-the system keeps its size.
+What does not count at a tick (the wrench of a foot in the air, the rows of its contact) is cut out by unit rows, so
+that the system keeps its size.
 """
 
 from __future__ import annotations

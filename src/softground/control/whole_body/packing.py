@@ -27,7 +27,7 @@ class Packing(Generic[Tree]):
         leaves, self._structure = jax.tree.flatten(jax.eval_shape(lambda tree: tree, example))
         self._paths = _paths(example)
         self._shapes = [leaf.shape for leaf in leaves]
-        self._types = [leaf.dtype for leaf in leaves]
+        self._other_types = [(k, leaf.dtype) for k, leaf in enumerate(leaves) if leaf.dtype != np.float64]
         ends = np.cumsum([math.prod(shape) for shape in self._shapes]).tolist()
         self._slices = [slice(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
@@ -45,11 +45,10 @@ class Packing(Generic[Tree]):
 
     def unpack(self, vector: Any) -> Tree:
         """The tree again: views of a NumPy vector where the type allows, slices of a traced one."""
-        parts = (vector[place].reshape(shape) for place, shape in zip(self._slices, self._shapes, strict=True))
-        cast = [
-            part if kind == part.dtype else part.astype(kind) for part, kind in zip(parts, self._types, strict=True)
-        ]
-        return jax.tree.unflatten(self._structure, cast)
+        parts = [vector[place].reshape(shape) for place, shape in zip(self._slices, self._shapes, strict=True)]
+        for k, kind in self._other_types:
+            parts[k] = parts[k].astype(kind)
+        return jax.tree.unflatten(self._structure, parts)
 
     def _misfit(self, tree: Tree) -> str:
         """What is wrong with a tree that is not like the example."""

@@ -1,12 +1,13 @@
 """Chen, Huang, Shan, Yi and Liu 2026: bipedal-walking-dynamics model on granular terrains.
 
 The law of the ground is `softground.media.Wedge`, the robot `Robot.load("biped")`. Here are the paper's augmented
-models (`models`), their stances (`stance`), the rolling foot (`rolling`), and one file a study.
+models (`models`), their stances (`stance`), the rolling foot (`rolling`), the walks that stand for the paper's tests
+(`experiment`), what the models make of them (`prediction`), and the studies.
 """
 
-from softground.papers.chen2026 import law, speed
+from softground.papers.chen2026 import comparison, law, speed, transport
 
-STUDIES = tuple(module.STUDY for module in (law, speed))
+STUDIES = (law.STUDY, comparison.STANCE, comparison.VELOCITIES, transport.STUDY, speed.STUDY)
 """In the order of the paper."""
 
 __all__ = ["STUDIES"]

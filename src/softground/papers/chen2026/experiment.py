@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-import numpy as np
 import xarray as xr
 
 from softground.control.stepping import Stepper, SteppingController, SteppingGait, Walks, starting_state
@@ -70,9 +69,3 @@ def stances(dataset: xr.Dataset, count: int | None = None) -> list[StanceOfWalk]
     first, last = round(STEADY / DT) // per, dataset.sizes["time"] // per
     chosen = range(first, last)[:count]
     return [StanceOfWalk(k % 2, dataset.isel(time=slice(k * per, (k + 1) * per))) for k in chosen]
-
-
-def lowest_points(stance: StanceOfWalk) -> np.ndarray:
-    """(t, 3), m: integral over the stance of the velocity of the contact point, the paper's x_s, y_s and -depth."""
-    twist = stance.samples["twist"].values[:, stance.foot]
-    return np.cumsum(twist[:, :3], axis=0) * DT

@@ -22,7 +22,8 @@ from softground.simulation import Simulator
 
 SPEED = 0.085
 """m/s, mean of full steps. The centre of mass then peaks at 0.15 m/s; the paper's greatest velocity is 0.17 m/s."""
-SECONDS, QUICK_SECONDS = 10.0, 2.8  # of a walk; the second is up to the first touch-down and a little more
+SECONDS = 10.0  # of a walk
+QUICK_SECONDS = 3.0  # of it that quick studies simulate: up to the first touch-down and the next lift-off
 
 WALK_NOTE = (
     f"iCub, 23 motors, walks straight at {SPEED:g} m/s (mean; the centre of mass peaks at 0.15 m/s) with steps of 1 s, "
@@ -83,12 +84,14 @@ def controller(name: str) -> WholeBodyController:
 
 
 def walk_icub(
-    name: str, medium: ViscoElastic | Noisy, belief: Belief, seconds: float, *, turn_rate: float = 0.0, title: str = ""
+    name: str, medium: ViscoElastic | Noisy, belief: Belief, until: float, *, turn_rate: float = 0.0, title: str = ""
 ) -> xr.Dataset:
-    """Walk iCub under the controller of this name."""
+    """Walk iCub under the controller of this name, up to a time (s)."""
     simulator = Simulator(icub(), medium, STEP)
-    command = Command(SPEED, turn_rate, seconds)
-    return walk(simulator, controller(name), gait_for(icub()), command, belief, progress=False, title=title)
+    command = Command(SPEED, turn_rate, SECONDS)
+    return walk(
+        simulator, controller(name), gait_for(icub()), command, belief, until=until, progress=False, title=title
+    )
 
 
 def wrench_rate(run: xr.Dataset, until: float) -> float:

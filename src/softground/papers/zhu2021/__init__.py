@@ -1,4 +1,4 @@
-"""Zhu, Wang, Boularias and Hauser 2021: contact-implicit trajectory optimisation with a learned contact model.
+"""zhu2021: bilevel, contact-implicit trajectory optimisation with learned models of soft contact.
 
 The planner is `softground.planning`. Here is one file a study, and the gaits that they share.
 """

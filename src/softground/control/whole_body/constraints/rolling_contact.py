@@ -69,7 +69,9 @@ class ForceAtContact(Constraint):
         count = snapshot.unknowns.feet
         force = jnp.asarray(self.radius)[:, None, None] * np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 0]])
         rows = jnp.concatenate([force, jnp.broadcast_to(jnp.eye(3), force.shape)], axis=2)  # per foot 3 x 6
-        matrix = snapshot.unknowns.matrix(wrenches=(np.eye(count)[:, None, :, None] * rows[:, :, None]).reshape(-1, count, 6))
+        matrix = snapshot.unknowns.matrix(
+            wrenches=(np.eye(count)[:, None, :, None] * rows[:, :, None]).reshape(-1, count, 6)
+        )
         zero = jnp.zeros(3 * count)
         return Bounds(matrix, zero, zero, jnp.repeat(snapshot.in_contact, 3))
 
@@ -78,6 +80,8 @@ def rolling_contact(robot: Robot, damping: float = 0.0) -> tuple[RollingContact,
     """How a robot whose feet are all round meets the ground: it rolls without slip, pushed at a point."""
     flat = [foot.name for foot in robot.feet if not isinstance(foot.shape, HalfCylinder | Sphere)]
     if flat:
-        raise RobotError(f"rolling needs feet that are half-cylinders or balls; {', '.join(flat)} of {robot.name} is not")
+        raise RobotError(
+            f"rolling needs feet that are half-cylinders or balls; {', '.join(flat)} of {robot.name} is not"
+        )
     radius = np.array([foot.clearance for foot in robot.feet])
     return RollingContact(radius, damping), ForceAtContact(radius)

@@ -1,0 +1,104 @@
+"""Stepping bipeds: the placement rule against the pendulum it is made for, the swing, round feet, a walk."""
+
+import numpy as np
+import pytest
+
+from softground.control.stepping import Stepper, SteppingController, SteppingGait, Walks, starting_state
+from softground.control.stepping.placement import next_foot
+from softground.control.stepping.swing import cycloid
+from softground.control.whole_body.constraints.feasibility import wrench_cone
+from softground.control.whole_body.constraints.rolling_contact import rolling_contact
+from softground.errors import RobotError
+from softground.media import Firm
+from softground.robots import Robot
+from softground.robots.feet import HalfCylinder
+from softground.simulation import Simulator
+from softground.simulation.fall import find_fall
+
+GAIT = SteppingGait()
+
+
+def pendulum(x, v, foot, time):
+    """Exact motion of x'' = omega^2 (x - foot)."""
+    omega = float(GAIT.omega)
+    c, s = np.cosh(omega * time), np.sinh(omega * time)
+    return foot + (x - foot) * c + v / omega * s, (x - foot) * omega * s + v * c
+
+
+def test_placement_leads_a_pendulum_to_the_wanted_speed_and_width():
+    x, v, foot = np.zeros(2), np.array([0.05, 0.1]), np.array([0.0, 0.05])
+    wanted, places = np.array([0.3, 0.0]), []
+    for step in range(20):
+        left = 1.0 if step % 2 else -1.0
+        early = np.asarray(next_foot(GAIT, x, v, foot, left, GAIT.stance, wanted))
+        x, v = pendulum(x, v, foot, GAIT.stance)
+        foot = np.asarray(next_foot(GAIT, x, v, foot, left, 0.0, wanted))
+        np.testing.assert_allclose(early, foot, atol=1e-12)  # told at the start of a stance as at its end
+        places.append(foot)
+    steps = np.diff(places, axis=0)
+    # The stable part of the motion dies out by exp(-omega T) = 0.37 a step.
+    np.testing.assert_allclose(steps[-4:, 0], 0.3 * GAIT.stance, atol=1e-6)
+    np.testing.assert_allclose(np.abs(steps[-4:, 1]), GAIT.width, atol=1e-6)
+
+
+def test_cycloid_starts_and_lands_at_rest():
+    start, end, duration = np.array([0.0, 0.1, 0.04]), np.array([0.1, 0.08, 0.02]), 0.2
+    for time, place in ((0.0, start), (duration, end)):
+        position, velocity, _ = cycloid(start, end, 0.1, duration, time)
+        np.testing.assert_allclose(position, place, atol=1e-12)
+        np.testing.assert_allclose(velocity, 0.0, atol=1e-12)
+    np.testing.assert_allclose(cycloid(start, end, 0.1, duration, 0.1)[0][2], 0.03 + 0.1, atol=1e-12)
+    h = 1e-5
+    way, speed = (
+        (lambda t: cycloid(start, end, 0.1, duration, t)[0]),
+        (lambda t: cycloid(start, end, 0.1, duration, t)[1]),
+    )
+    np.testing.assert_allclose((way(0.07 + h) - way(0.07 - h)) / (2 * h), speed(0.07), rtol=1e-6)
+    np.testing.assert_allclose(
+        (speed(0.07 + h) - speed(0.07 - h)) / (2 * h), cycloid(start, end, 0.1, duration, 0.07)[2], rtol=1e-6
+    )
+
+
+def test_wrench_cone_of_a_half_cylinder():
+    cone = wrench_cone(HalfCylinder(0.04, 0.08), friction=0.5, torsion=0.0)
+
+    def at(place, force):
+        """Wrench about the axis of a force at a point of the line on which the foot stands."""
+        arm = np.array([0.0, place, -0.04])
+        wrench = np.concatenate([force, np.cross(arm, force)])
+        wrench[5] = 0.0  # what a force off the middle adds about the vertical is left to torsion
+        return (cone @ wrench <= 1e-12).all()
+
+    assert at(0.03, [10.0, -20.0, 100.0])
+    assert not at(0.05, [10.0, -20.0, 100.0])  # beyond the edge
+    assert not at(0.0, [60.0, 0.0, 100.0])  # beyond friction
+    assert not (cone @ np.array([0.0, 0.0, 100.0, 0.0, 1.0, 0.0]) <= 0).all()  # a line gives no torque about itself
+
+
+def test_rolling_contact_refuses_flat_feet():
+    with pytest.raises(RobotError, match="half-cylinders or balls"):
+        rolling_contact(Robot.load("icub"))
+
+
+@pytest.fixture(scope="module")
+def walks():
+    robot = Robot.load("biped")
+    simulator = Simulator(robot, Firm(stiffness=2e7, damping=2e5), 0.002)
+    stepper = Stepper(SteppingController(robot, period=0.002), GAIT)
+    return Walks(simulator, stepper, starting_state(simulator, stepper, 0.0015), 5.0)
+
+
+def test_walks_twenty_steps_at_the_wanted_speed(walks):
+    run = walks(0.3)
+    assert find_fall(run) is None
+    way = run["center_of_mass"].sel(xyz="x")
+    speed = float(way.sel(time=4.996, method="nearest") - way.sel(time=3.0, method="nearest")) / 1.996
+    assert speed == pytest.approx(0.3, abs=0.03)
+    carried = run["wrench_world"].sel(wrench_axis="fz").values
+    feet = np.argmax(carried[50::100], axis=1)  # in the middle of every stance
+    np.testing.assert_array_equal(feet, np.arange(len(feet)) % 2)
+    assert len(feet) >= 20
+
+
+def test_a_speed_too_great_is_a_fall(walks):
+    assert find_fall(walks(1.5)) is not None
