@@ -19,15 +19,11 @@ from softground.simulation import Simulator, load_run, save_run
 
 @pytest.fixture(scope="module")
 def run():
-    """Three seconds: the weight goes to the right foot, the left one swings and comes down."""
+    """The first three seconds of a walk: the left foot swings and comes down, and the weight goes over to it."""
     simulator = Simulator(icub(), ViscoElastic(8e5, 1e4), 1e-3)
+    command = Command(0.085, seconds=10.0)
     return walk(
-        simulator,
-        controller("compliant"),
-        ICUB_SOFT_GAIT,
-        Command(0.085, seconds=3.0),
-        Belief(8e5, 1e4),
-        progress=False,
+        simulator, controller("compliant"), ICUB_SOFT_GAIT, command, Belief(8e5, 1e4), until=3.0, progress=False
     )
 
 

@@ -24,8 +24,8 @@ def next_foot(
     com: Float[Array, "2"],
     velocity: Float[Array, "2"],
     foot: Float[Array, "2"],
-    left: float,
-    time_left: float,
+    left: float | Array,
+    time_left: float | Array,
     wanted: Float[Array, "2"],
 ) -> Float[Array, "2"]:
     """Where (forwards, left; m) the swinging foot should land for a robot over `foot`.

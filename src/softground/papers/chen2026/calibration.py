@@ -28,7 +28,9 @@ def calibrated(shape: HalfCylinder, sand: Resistive = SAND) -> Wedge:
     push, pushed = _forces(shape, sand, [0.0, 0.0, -1.0])[:, 2], _push_on_wedge(shape, unit)
     zeta = float(push @ pushed / (pushed @ pushed))
     drag = -_forces(shape, sand, [0.0, 1.0, 0.0])[:, 1]
-    per_length = zeta * np.asarray(lateral_force(jnp.asarray(DEPTHS), jnp.inf, jnp.ones(()), wall_stress()))
+    per_length = zeta * np.asarray(
+        lateral_force(jnp.asarray(DEPTHS), jnp.asarray(jnp.inf), jnp.ones(()), wall_stress())
+    )
     return Wedge(zeta=zeta, saturation_length=float(drag @ per_length / (per_length @ per_length)))
 
 

@@ -2,7 +2,9 @@
 
 A prediction starts from the robot's state at touch-down and is given its motor torques, sample by sample (the paper's
 torque feedback), and nothing else of the stance. The sagittal model gives the thigh and calf angles, F_x, F_z, slip x_s
-and sinkage; the frontal model F_y and y_s. Left stances are mirrored: the frontal model stands on its right foot.
+and sinkage z_s, the frontal model F_y and y_s. Slip and sinkage count from the start of the stance: the foot is in the
+sand by then, to a depth that the rigid assumption is not to blame for. Left stances are mirrored: the frontal model
+stands on its right foot.
 """
 
 from __future__ import annotations
@@ -82,7 +84,7 @@ def measured(stances: Sequence[StanceOfWalk]) -> Measured:
     )
     rows = (sw[..., 1], sw[..., 2], st[..., 1], st[..., 2])
     forces = (force[..., 0], mirror * force[..., 1], force[..., 2])
-    ways = (way[..., 0], mirror * way[..., 1], -depth)
+    ways = (way[..., 0], mirror * way[..., 1], way[..., 2])
     return Measured(sagittal, frontal, dict(zip(QUANTITIES, (*rows, *forces, *ways), strict=True)))
 
 
@@ -120,7 +122,7 @@ def _predicted(model: str, stances: Measured) -> dict[str, np.ndarray]:
     )
     angles = (sagittal.q[..., 5], sagittal.q[..., 6], sagittal.q[..., 4], sagittal.q[..., 3])
     forces = (sagittal.force[..., 0], frontal.force[..., 0], sagittal.force[..., 1])
-    ways = (sagittal.q[..., 0], frontal.q[..., 0], sagittal.q[..., 1])
+    ways = (sagittal.q[..., 0], frontal.q[..., 0], sagittal.q[..., 1] - sagittal.q[:, :1, 1])
     return dict(zip(QUANTITIES, (*angles, *forces, *ways), strict=True))
 
 

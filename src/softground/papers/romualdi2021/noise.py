@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from softground.control.walking.walk import verdict
+from softground.control.walking.walk import LOST, com_error, verdict
 from softground.papers.drawing import blank
 from softground.papers.romualdi2021.walks import (
     GROUND_NOTE,
@@ -53,13 +53,16 @@ def perform(options: Options) -> Findings:
             NOISE_NOTE,
             "The paper prints k = 8e6 for this study, ten times a value of its Table I; both are here.",
             NOISE_NOTE,
-            "The controller knows k and b, and measures the noisy wrenches.",
+            "The controller knows k and b, and measures the noisy wrenches. The error of the momentum is the rms up to "
+            "the loss of the reference.",
         ],
     )
 
 
 def _row(place: Place, sigma: float, run: xr.Dataset) -> Row:
     found, error = verdict(run).as_dict(), np.linalg.norm(momentum_error(run), axis=1)
+    lost = np.linalg.norm(com_error(run), axis=1) > LOST
+    error = error[: int(lost.argmax()) if lost.any() else None]  # of a fall the momentum says nothing
     return {
         "ground": str(place),
         "sigma": sigma,
@@ -76,7 +79,7 @@ def _checks(place: Place, rows: list[Row]) -> list[Check]:
     here = [row for row in rows if row["ground"] == str(place)]
     quiet = [row for row in here if row["sigma"] < WORKS_BELOW]
     walked = [row["sigma"] for row in quiet if row["outcome"] == "success"]
-    wrong = [row["momentum_error_rms_kg_m_s"] for row in here]
+    error = {row["sigma"]: row["momentum_error_rms_kg_m_s"] for row in quiet}
     return [
         Check(
             f"{place}: walks for every sigma < {WORKS_BELOW:g}",
@@ -84,7 +87,11 @@ def _checks(place: Place, rows: list[Row]) -> list[Check]:
             ", ".join(f"{sigma:g}" for sigma in walked) or "none",
             ", ".join(f"{row['sigma']:g}" for row in quiet),
         ),
-        above(f"{place}: error of the momentum grows with sigma, least growth", float(np.diff(wrong).min()), 0.0),
+        above(
+            f"{place}: momentum is tracked worse with more noise, error at sigma {max(error):g} / without",
+            error[max(error)] / error[0.0],
+            1.0,
+        ),
     ]
 
 

@@ -3,9 +3,9 @@
 The planner is `softground.planning`. Here is one file a study, and the gaits that they share.
 """
 
-from softground.papers.zhu2021 import flat, not_optimised, slopes
+from softground.papers.zhu2021 import flat
 
-STUDIES = tuple(module.STUDY for module in (flat, slopes, not_optimised))
+STUDIES = (flat.STUDY,)
 """In the order of the paper."""
 
 __all__ = ["STUDIES"]

@@ -1,6 +1,6 @@
 """RoboSimian's gaits on sand: planned once, kept in the cache, replayed in the simulator.
 
-A sweep over terrains takes the better part of an hour. Every gait is written to the cache as soon as it is found, under
+A sweep over terrains is long. Every gait is written to the cache as soon as it is found, under
 a name made from all that it depends on, so a study that was interrupted goes on where it stopped.
 """
 
