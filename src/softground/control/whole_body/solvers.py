@@ -75,7 +75,7 @@ def solve_piqp(problem: Problem) -> Solution:
 
 def solve_proxqp(problem: Problem) -> Solution:
     """A proximal augmented-Lagrangian method."""
-    from proxsuite import proxqp
+    from proxsuite import proxqp  # pyright: ignore[reportMissingImports]
 
     solver = proxqp.dense.QP(len(problem.gradient), len(problem.equality_target), len(problem.upper))
     solver.settings.eps_rel, solver.settings.max_iter = _TOLERANCE, 200
