@@ -1,4 +1,4 @@
-"""Doubt about the ground: what the task adds to the cost is the variance of the momentum task's, and nothing else.
+"""Doubt about the ground: what the task adds to the cost is the variance of the wrench task's, and nothing else.
 
 The oracle is the contact model itself on other grounds: wrench rates are linear in (k, b), so the variance of what
 follows from them is the sum of squares of its changes along the columns of a root of the covariance.
@@ -37,25 +37,24 @@ def added_cost(soles, motion, covariance, in_contact=(True, True)):
     return float((np.asarray(aim.weight) * rows**2).sum())
 
 
-def momentum_rate(bounds, motion, pi):
-    """Second rate of momentum of the motion on a ground, up to what does not depend on the ground."""
+def wrench_rates(bounds, motion, pi):
+    """Of the feet in a motion on a ground, as the contact model has them."""
     seen = look(motion, "rate")
     model = bounds(seen, doubtful(motion, np.zeros((2, 2, 2)), pi), ())
-    rates = np.asarray(model.lower) - np.asarray(model.matrix)[:, : robot().nv] @ motion.a
-    return np.einsum("ifj,fj->i", np.asarray(seen.wrench_transport), rates.reshape(2, 6))
+    return (np.asarray(model.lower) - np.asarray(model.matrix)[:, : robot().nv] @ motion.a).reshape(2, 6)
 
 
 def test_adds_the_variance_over_grounds(soles):
     motion = random_motion(3)
     bounds = ContactModel(soles, LOOKAHEAD).bounds
     centre = np.tile([STIFFNESS, DAMPING], (2, 1))
-    middle = momentum_rate(bounds, motion, centre)
+    middle = wrench_rates(bounds, motion, centre)
     variance = 0.0
     for foot in range(2):  # whose ground is estimated apart from the other's
         for column in np.linalg.cholesky(COVARIANCE[foot]).T:
             away = centre.copy()
             away[foot] += column
-            variance += float(WEIGHT @ (momentum_rate(bounds, motion, away) - middle) ** 2)
+            variance += float((WEIGHT * (wrench_rates(bounds, motion, away) - middle) ** 2).sum())
     assert added_cost(soles, motion, COVARIANCE) == pytest.approx(variance, rel=1e-8)
 
 

@@ -18,22 +18,26 @@ from softground.media.visco_elastic.sole import Patch
 
 
 class ContactDoubt(Task):
-    """The second rate of momentum that is wanted, on average over what the ground may be.
+    """Wrench rates near what is wanted, on average over what the ground may be.
 
     The wrench rate of a foot is linear in pi = (k, b): f'(a, pi) = D(a) pi, and D is affine in the foot's acceleration
     a. With `ContactModel`'s lookahead T,
 
         D = (h_k - T P a,  h_b - P a),
 
-    where h_k and h_b are the drifts of eq. (20) for unit stiffness and unit damping and P the sole's `plate`. The
-    momentum task has |w - X f'|^2 in the metric of its weights, X taking wrenches to the centre of mass. If pi is not
-    known but estimated, with mean pi_0 and covariance C = L L', the mean of that square is
+    where h_k and h_b are the drifts of `wrench_rate` for unit stiffness and unit damping and P the sole's `plate`. A
+    task that wants f' = w (`WrenchRates`) has the cost |w - f'|^2 in the metric of its weights. If pi is not known but
+    estimated, with mean pi_0 and covariance C = L L', the mean of that square is
 
-        E |w - X D pi|^2 = |w - X D pi_0|^2 + sum over j of |X D L_j|^2,
+        E |w - D pi|^2 = |w - D pi_0|^2 + sum over j of |D L_j|^2,
 
-    since the error of the estimate has mean zero. The first term is the momentum task at the estimate; the columns L_j
-    of the second are the rows here: motions are dear whose effect on the wrench depends on what is not known. Feet are
-    estimated apart from each other, so their doubts add. Once the covariance has shrunk nothing is left of it.
+    since the error of the estimate has mean zero. The first term is the task at the estimate; the columns L_j of the
+    second are the rows here: motions are dear whose effect on the wrench depends on what is not known. Once the
+    covariance has shrunk nothing is left of them.
+
+    The momentum task has such a mean too. Its variance must stay out: the weight of momentum is 1e5 times that of
+    wrenches, and errors of two feet do not cancel, so that a doubt of a few per cent would forbid to move the load from
+    foot to foot (docs/romualdi2021.md).
     """
 
     needs: ClassVar[WrenchUnknown | None] = "rate"
@@ -41,7 +45,7 @@ class ContactDoubt(Task):
     soles: Patch
     """Of all feet, stacked."""
     weight: Float[Array, "6"]
-    """Of the momentum task."""
+    """Of the task of the wrench rates, per foot."""
     lookahead: float = 0.0  # s, as in `ContactModel`
 
     @property
@@ -52,10 +56,9 @@ class ContactDoubt(Task):
         feet, ground = snapshot.feet, references.ground
         root = square_root(ground.covariance)  # (F, 2, 2): columns L_j
         free, gain = jax.vmap(self._sensitivity)(self.soles, Pose(ground.rest_position, ground.rest_rotation), feet)
-        transport = jnp.swapaxes(snapshot.wrench_transport, 0, 1)  # (F, 6, 6)
         # rows: foot, column j, component; what does not depend on the unknowns goes to the target
-        matrix = jnp.einsum("fij,fpjv,fpc->fciv", transport, gain, root)
-        target = -jnp.einsum("fij,fpj,fpc->fci", transport, free, root)
+        matrix = jnp.einsum("fpiv,fpc->fciv", gain, root)
+        target = -jnp.einsum("fpi,fpc->fci", free, root)
         counts = snapshot.in_contact[:, None, None] * jnp.broadcast_to(jnp.asarray(self.weight), target.shape)
         return Aim(
             matrix=snapshot.unknowns.matrix(acceleration=matrix.reshape(-1, snapshot.unknowns.dofs)),
