@@ -91,6 +91,13 @@ class Walker:
         soles = stack_soles([patch(foot.shape) for foot in robot.feet])
         look = partial(observe, robot, soles, estimator, ground_height, controller.period)
         self._observe = partial(_compiled(look, self.belief, robot), np.array([stiffness, damping]))
+        self._compile(q)
+
+    def _compile(self, q: np.ndarray) -> None:
+        """Run everything once, so that no tick of a walk pays for compilation."""
+        still, standing = np.zeros(self._robot.nv), self._standing
+        self._observe(self.belief, q, still, standing.wrenches, standing.in_contact)
+        self.controller.tick(self._memory, q, still, standing.wrenches, standing)
 
     def __call__(self, measurement: Measurement) -> np.ndarray:
         began = perf_counter()
