@@ -51,8 +51,10 @@ def perform(options: Options) -> Findings:
             "Costs fall with speed all the way, where the paper finds a U. The power of our robot hardly depends on "
             "speed (table), so that energy per way falls nearly as 1/v. What the paper's motors and gears lose is not "
             "in the model; whether that makes the U is not known to us.",
-            "The foot is set down at the depth that the last one reached. A foot that lands on the surface and drops "
-            "from there was tried: the robot fell.",
+            "The robot sets its foot down at the depth that the last one reached. What a step costs that begins with a "
+            "drop from the surface was not measured.",
+            "The second-order fits are the paper's way to draw such costs. Their U is not to be trusted: the costs "
+            "themselves fall from each speed to the next.",
         ],
     )
 
