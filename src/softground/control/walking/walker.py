@@ -97,7 +97,7 @@ class Walker:
         """Run everything once, so that no tick of a walk pays for compilation."""
         still, standing = np.zeros(self._robot.nv), self._standing
         self._observe(self.belief, q, still, standing.wrenches, standing.in_contact)
-        self.controller.tick(self._memory, q, still, standing.wrenches, standing)
+        self.controller.tick(self._memory, q, still, np.asarray(standing.wrenches), standing)
 
     def __call__(self, measurement: Measurement) -> np.ndarray:
         began = perf_counter()
