@@ -68,6 +68,7 @@ def trot(
     start: float = 0.5,
     ramp: float | None = None,
     posture: Float[np.ndarray, " nq"] | None = None,
+    phases: Float[np.ndarray, " F"] | None = None,
     **gains,
 ) -> Trot:
     """Trot of a robot with four feet about a posture (by default the robot's own).
@@ -79,13 +80,14 @@ def trot(
         lift: height of the swing (m). In sand it must exceed the sinkage.
         start: time at which the feet begin to move (s), so that the robot can settle first.
         ramp: time over which the motion grows to its full size (s), by default one period.
+        phases: of the feet, as shares of the period; by default diagonal pairs take turns, which makes it a trot.
         gains: frequency and damping ratio of the servos, see `servo_gains`.
     """
     _check(robot, period, duty, lift)
     posture = np.asarray(robot.posture if posture is None else posture, dtype=float)
     home = np.asarray(feet_in_base(robot, jnp.asarray(posture)))
-    phase = np.arange(KNOTS) / KNOTS
-    offsets = foot_path((phase[:, None] + diagonal_phase(home)) % 1.0, duty, step_length, lift)
+    phases = diagonal_phase(home) if phases is None else np.asarray(phases)
+    offsets = foot_path((np.arange(KNOTS)[:, None] / KNOTS + phases) % 1.0, duty, step_length, lift)
     targets = home[:, :3] + np.stack([offsets[..., 0], np.zeros_like(offsets[..., 0]), offsets[..., 1]], -1)
     flat = None if not robot.planar else np.broadcast_to(home[:, 3], targets.shape[:-1])
     joints = motor_positions(robot, joints_for_feet(robot, targets, flat, posture))

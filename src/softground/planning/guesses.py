@@ -7,14 +7,12 @@ zhu2021 start from a trot in place, tracked at 500 Hz, down-sampled, its torques
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
 from softground.control.inverse_kinematics import feet_in_base, joints_for_feet
-from softground.control.posture import motor_positions, servo_gains
-from softground.control.trot import KNOTS, Trot, diagonal_phase, foot_path
+from softground.control.trot import trot
 from softground.errors import OptionError
 from softground.planning.base_motion import base_motion
 from softground.planning.feet import feet_along
@@ -38,37 +36,6 @@ def stance(robot: Robot, gather: float = 0.72, crouch: float = 0.025) -> np.ndar
     return joints_for_feet(robot, targets, home[:, 3] if robot.planar else None)
 
 
-def stepping(
-    robot: Robot,
-    posture: np.ndarray,
-    phases: np.ndarray,
-    *,
-    period: float,
-    duty: float,
-    step_length: float,
-    lift: float,
-    start: float = 0.5,
-) -> Trot:
-    """Servo references that move the feet as a trot does, with phases of one's own (share of the period, per foot)."""
-    home = np.asarray(feet_in_base(robot, jnp.asarray(posture)))
-    offsets = foot_path((np.arange(KNOTS)[:, None] / KNOTS + phases) % 1.0, duty, step_length, lift)
-    targets = home[:, :3] + np.stack([offsets[..., 0], np.zeros_like(offsets[..., 0]), offsets[..., 1]], -1)
-    pitch = np.broadcast_to(home[:, 3], targets.shape[:-1]) if robot.planar else None
-    joints = motor_positions(robot, joints_for_feet(robot, targets, pitch, posture))
-    around = np.concatenate([joints[-1:], joints, joints[:1]])
-    kp, kd = servo_gains(robot, posture)
-    return Trot(
-        position=joints,
-        velocity=(around[2:] - around[:-2]) * KNOTS / (2 * period),
-        stand=motor_positions(robot, posture),
-        kp=kp,
-        kd=kd,
-        period=np.asarray(period, dtype=float),
-        start=np.asarray(start, dtype=float),
-        ramp=np.asarray(period, dtype=float),
-    )
-
-
 def walk(
     problem: GaitProblem,
     eps: float = 1.0,
@@ -88,11 +55,10 @@ def walk(
     """
     robot = problem.robot
     posture = stance(robot) if posture is None else posture
-    home = np.asarray(feet_in_base(robot, jnp.asarray(posture)))
-    gait = stepping(
+    gait = trot(
         robot,
-        posture,
-        diagonal_phase(home) if phases is None else np.asarray(phases),
+        posture=posture,
+        phases=phases,
         period=period,
         duty=duty,
         step_length=(desired_speed(problem) if speed is None else speed) * duty * period,
@@ -118,11 +84,8 @@ def trot_in_place(
     """The start of zhu2021: a trot without progress, `steps` periods long, tracked at 500 Hz and down-sampled."""
     robot = problem.robot
     posture = stance(robot) if posture is None else posture
-    phases = diagonal_phase(np.asarray(feet_in_base(robot, jnp.asarray(posture))))
-    gait = stepping(
-        robot, posture, phases, period=problem.seconds / steps, duty=duty, step_length=0.0, lift=lift, start=0.0
-    )
-    gait = eqx.tree_at(lambda one: one.ramp, gait, np.asarray(0.5))
+    period = problem.seconds / steps
+    gait = trot(robot, posture=posture, period=period, duty=duty, step_length=0.0, lift=lift, start=0.0, ramp=0.5)
     simulator = Simulator(robot, problem.ground, FINE)
     every = _whole_steps(problem.dt)
     settle = 0.5
