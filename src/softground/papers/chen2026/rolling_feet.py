@@ -1,0 +1,239 @@
+"""Fig 6 (a-b): how the foot that carries rolls, sinks and slips over a stance, on sand and on rigid ground.
+
+What the paper calls a plateau is put as a number here, from its words: the foot rolls "before 40 %" of the stance, its
+orientation rests "in the mid-stance", and "after that" it rolls on. With the mean rolling rates before 40 %, from 40 to
+60 % and after 60 % of the stance,
+
+    rest = |rate in the middle| / the smaller of |rate before|, |rate after|,
+
+a plateau is a rest below one half: in the middle the foot turns at less than half the pace of both ends. A foot that
+rolls evenly has 1, and one that slows down once and for all has no plateau, however slow it gets.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import matplotlib
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from softground.papers.chen2026.experiment import DT, GROUNDS, SPEEDS, fall_of, robot, stances, walk
+from softground.papers.chen2026.prediction import measured
+from softground.papers.chen2026.rolling import arc, effective_rolling_radius
+from softground.papers.drawing import blank
+from softground.papers.study import Check, Findings, Options, Row, Study, Table, above, below, between
+from softground.simulation.figures import COLOURS, STYLE
+
+SHOWN = 0.2  # m/s, of the comparison with rigid ground, as in the paper
+STEPS = 10
+MIDDLE = (0.4, 0.6)  # of the stance
+PLATEAU = 0.5  # rest below which there is one
+FIFTH = 0.2  # of the stance: length of the flattest stretch that is looked for
+
+
+class Rolling(NamedTuple):
+    """Stances of a walk: rolling, and the way of the contact point since the stance began."""
+
+    angle: Float[np.ndarray, "s t"]  # rad, Delta theta_r of (4)
+    slip: Float[np.ndarray, "s t"]  # m, x_s, forwards
+    lateral: Float[np.ndarray, "s t"]  # m, y_s, inwards
+    sinkage: Float[np.ndarray, "s t"]  # m, -z_s
+    com: Float[np.ndarray, "s t"]  # m, of the centre of mass, forwards
+
+    @property
+    def radius(self) -> Float[np.ndarray, "s t"]:
+        """R_eff of (5), m, step by step."""
+        velocity = np.stack([np.gradient(self.slip, DT, axis=1), -np.gradient(self.sinkage, DT, axis=1)], axis=-1)
+        return np.asarray(effective_rolling_radius(velocity, self._rate))
+
+    @property
+    def pendulum_radius(self) -> Float[np.ndarray, "s t"]:
+        """The same with the velocity of the centre of mass for that of the contact point, m."""
+        return np.abs(np.gradient(self.com, DT, axis=1) / self._rate)
+
+    @property
+    def _rate(self) -> Float[np.ndarray, "s t"]:
+        return np.gradient(self.angle, DT, axis=1)
+
+
+def rolling_of(ground: str, speed: float, count: int) -> Rolling:
+    """Stances of the walk at this speed (m/s)."""
+    found = stances(walk(ground, speed), count)
+    values = measured(found).values
+    pitch = np.stack([stance.samples["tilt"].values[:, stance.foot] for stance in found])
+    com = np.stack([stance.samples["center_of_mass"].sel(xyz="x").values for stance in found])
+    contour = arc(robot().feet[0].shape.radius)  # type: ignore[union-attr]
+    angle = np.stack([np.asarray(contour.rolling_angle(one, one[0])) for one in pitch])
+    return Rolling(angle, values["x_s"], values["y_s"], -values["z_s"], com - com[:, :1])
+
+
+class Rates(NamedTuple):
+    """Mean rolling rates (rad per stance) before, in and after mid-stance."""
+
+    early: float
+    middle: float
+    late: float
+
+    @property
+    def rest(self) -> float:
+        return abs(self.middle) / min(abs(self.early), abs(self.late))
+
+
+def rates_of(angle: Float[np.ndarray, " t"]) -> Rates:
+    """Of a mean rolling angle over a stance."""
+    ends = np.array([0.0, *MIDDLE, 1.0])
+    at = np.interp(ends, np.linspace(0, 1, len(angle)), angle)
+    return Rates(*map(float, np.diff(at) / np.diff(ends)))
+
+
+def flattest(angle: Float[np.ndarray, " t"]) -> tuple[float, float]:
+    """Where the fifth of the stance begins in which the foot rolls least (share of it), and its rate (rad a stance)."""
+    length = round(FIFTH * (len(angle) - 1))
+    rate = (angle[length:] - angle[:-length]) / FIFTH
+    first = int(np.argmin(np.abs(rate)))
+    return first / (len(angle) - 1), float(rate[first])
+
+
+def perform(options: Options) -> Findings:
+    speeds, count = ((SHOWN,), 4) if options.quick else (SPEEDS, STEPS)
+    checks: list[Check] = []
+    found: dict[tuple[str, float], Rolling] = {}
+    for ground in GROUNDS:
+        for speed in speeds:
+            fall = fall_of(ground, speed)
+            told = "none" if fall is None else f"{fall.reason} at {fall.time:.2f} s"
+            checks.append(Check(f"it walks at {speed:g} m/s on {ground} ground", fall is None, told, "no fall"))
+            if fall is None:
+                found[ground, speed] = rolling_of(ground, speed, count)
+    rates = {of: rates_of(one.angle.mean(axis=0)) for of, one in found.items()}
+    for (ground, speed), rate in rates.items():
+        claim = below if ground == "sand" else above
+        checks.append(claim(f"rest in mid-stance, {speed:g} m/s on {ground}: plateau below 1/2", rate.rest, PLATEAU))
+    if all((ground, SHOWN) in found for ground in GROUNDS):
+        checks += _at_shown(found["sand", SHOWN], found["rigid", SHOWN])
+    return Findings(
+        checks=checks,
+        metrics={f"{ground} {speed:g}": row for (ground, speed), row in zip(found, _rows(found, rates), strict=True)},
+        tables=[Table("rolling", "Rolling, sinkage and slip of a stance, mean over steps", _rows(found, rates))],
+        figures={"rolling": figure(found)} if found else {},
+        notes=[
+            "A plateau is a rest below 1/2: the rolling rate from 40 to 60 % of the stance over the smaller of the "
+            "rates before and after. The definition was written from the paper's words before the walks were looked "
+            "at. 'flattest' says where the foot rolls least.",
+            "(5) has the velocity of the contact point. Without slip that point moves at R times the rolling rate, so "
+            "on rigid ground R_eff is the radius of the foot. The paper finds the height of the centre of mass there, "
+            "which is what its own velocity gives, over the same rate: 'CoM / rate' in the table.",
+            "R_eff is a ratio, and infinite where the foot does not turn: the median over steps and over the first "
+            "40 % of the stance, when it rolls.",
+        ],
+    )
+
+
+def _at_shown(sand: Rolling, rigid: Rolling) -> list[Check]:
+    """The paper's other claims, which it makes of one speed."""
+    height = float(walk("rigid", SHOWN)["center_of_mass"].sel(xyz="z").mean())
+    until = round(MIDDLE[0] * sand.sinkage.shape[1])
+    sunk = sand.sinkage.mean(axis=0)
+    turned = [float(one.angle[:, -1].mean()) for one in (sand, rigid)]
+    return [
+        above(f"share of the sinking done before {100 * MIDDLE[0]:g} % of the stance", sunk[until] / sunk[-1], 0.5),
+        above("rolling angle on rigid ground over that on sand", turned[1] / turned[0], 1.0),
+        between(
+            "R_eff on rigid ground is nearly the height of the CoM (m)",
+            _early(rigid.radius),
+            0.8 * height,
+            1.2 * height,
+        ),
+    ]
+
+
+def _early(values: Float[np.ndarray, "s t"]) -> float:
+    """Median over steps and the first part of the stance."""
+    return float(np.median(values[:, : round(MIDDLE[0] * values.shape[1])]))
+
+
+def _rows(found: dict[tuple[str, float], Rolling], rates: dict[tuple[str, float], Rates]) -> list[Row]:
+    return [_row(ground, speed, one, rates[ground, speed]) for (ground, speed), one in found.items()]
+
+
+def _row(ground: str, speed: float, one: Rolling, rates: Rates) -> Row:
+    start, rate = flattest(one.angle.mean(axis=0))
+    return {
+        "ground": ground,
+        "speed (m/s)": speed,
+        "rolled (rad)": float(one.angle[:, -1].mean()),
+        "deviation (rad)": float(one.angle[:, -1].std()),
+        "early (rad/stance)": rates.early,
+        "middle": rates.middle,
+        "late": rates.late,
+        "rest": rates.rest,
+        "flattest from (%)": 100 * start,
+        "rate there": rate,
+        "R_eff (m)": _early(one.radius),
+        "CoM / rate (m)": _early(one.pendulum_radius),
+        "sinkage (mm)": 1e3 * float(one.sinkage[:, -1].mean()),
+        "x_s (mm)": 1e3 * float(one.slip[:, -1].mean()),
+        "y_s (mm)": 1e3 * float(one.lateral[:, -1].mean()),
+    }
+
+
+def figure(found: dict[tuple[str, float], Rolling]) -> Figure:
+    """Above: rolling angle on both grounds, over speeds, and R_eff. Below: sinkage and slip over speeds, on sand."""
+    shown = {ground: one for (ground, speed), one in found.items() if speed == SHOWN}
+    sand = {speed: one for (ground, speed), one in found.items() if ground == "sand"}
+    with matplotlib.rc_context(STYLE):
+        result = blank(9.0, 5.2)
+        panels = result.subplots(2, 3)
+        for (ground, one), colour in zip(shown.items(), COLOURS, strict=False):
+            _draw(panels[0, 0], one.angle, colour, ground)
+            _draw_radius(panels[0, 2], one.radius, colour, ground)
+        shades = matplotlib.colormaps["viridis"](np.linspace(0, 0.85, len(sand)))
+        for (speed, one), shade in zip(sand.items(), shades, strict=True):
+            _draw(panels[0, 1], one.angle, shade, f"{speed:g} m/s")
+            for axes, values in zip(panels[1], (one.sinkage, one.slip, one.lateral), strict=True):
+                _draw(axes, 1e3 * values, shade, f"{speed:g} m/s")
+        titles = (
+            (f"rolling angle at {SHOWN:g} m/s (rad)", "rolling angle on sand (rad)", f"R_eff at {SHOWN:g} m/s (m)"),
+            ("sinkage on sand (mm)", "x_s on sand (mm)", "y_s on sand (mm), outwards is negative"),
+        )
+        for axes, title in zip(panels.ravel(), np.ravel(titles), strict=True):
+            axes.set_title(title, fontsize=8)
+            axes.set_xlim(0, 100)
+        for axes in panels[0, :2]:
+            axes.axvspan(*(100 * share for share in MIDDLE), color="0.93", zorder=0)
+        for axes in panels[1]:
+            axes.set_xlabel("stance (%)")
+        panels[0, 2].set_yscale("log")
+        panels[0, 0].legend(fontsize=7)
+        panels[0, 1].legend(fontsize=6.5)
+        panels[0, 2].legend(fontsize=7)
+    return result
+
+
+def _draw(axes: Axes, values: Float[np.ndarray, "s t"], colour, label: str) -> None:
+    """Mean and one deviation over steps."""
+    mean, deviation = values.mean(axis=0), values.std(axis=0)
+    share = np.linspace(0, 100, len(mean))
+    axes.plot(share, mean, color=colour, label=label)
+    axes.fill_between(share, mean - deviation, mean + deviation, color=colour, alpha=0.2, lw=0)
+
+
+def _draw_radius(axes: Axes, values: Float[np.ndarray, "s t"], colour, label: str) -> None:
+    """Median and quartiles over steps: a ratio whose denominator goes through zero has no mean."""
+    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75), axis=0)
+    share = np.linspace(0, 100, len(middle))
+    axes.plot(share, middle, color=colour, label=label)
+    axes.fill_between(share, low, high, color=colour, alpha=0.2, lw=0)
+
+
+STUDY = Study(
+    "chen2026",
+    "rolling",
+    "how the foot rolls over a stance (Fig 6 a-b)",
+    "on sand the foot rolls and sinks before 40 % of the stance, its orientation rests in mid-stance, then it rolls "
+    "on; on rigid ground it rolls further, hardly resting, about a radius near the height of the centre of mass.",
+    perform,
+)
