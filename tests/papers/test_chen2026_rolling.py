@@ -8,6 +8,7 @@ from scipy.optimize import minimize_scalar
 
 from softground.errors import RobotError
 from softground.papers.chen2026.rolling import Contour, arc, effective_rolling_radius
+from softground.papers.chen2026.rolling_feet import Rolling, flattest, rates_of
 
 PITCH = np.linspace(-0.6, 0.6, 13)
 
@@ -99,3 +100,23 @@ def test_bad_contours(points, message):
 def test_bad_radius():
     with pytest.raises(RobotError, match="radius of a round sole must be positive"):
         arc(0.0)
+
+
+def test_plateau_is_a_rest_between_two_turns():
+    """Shares of an even roll, of one that stops in the middle, and of one that only slows down."""
+    stance = np.linspace(0, 1, 201)
+    assert rates_of(0.3 * stance).rest == pytest.approx(1.0)
+    stopping = np.interp(stance, [0.0, 0.4, 0.6, 1.0], [0.0, 0.2, 0.21, 0.4])
+    assert rates_of(stopping) == pytest.approx((0.5, 0.05, 0.475))
+    assert rates_of(stopping).rest == pytest.approx(0.05 / 0.475)
+    assert flattest(stopping)[0] == pytest.approx(0.4, abs=0.01)
+    slowing = np.interp(stance, [0.0, 0.4, 0.6, 1.0], [0.0, 0.2, 0.25, 0.26])
+    assert rates_of(slowing).rest > 1  # slow from the middle on, but at its slowest later
+
+
+def test_rolling_without_slip_has_the_radius_of_the_foot():
+    angle = np.linspace(0, 0.3, 101)[None] ** 2
+    still = np.zeros_like(angle)
+    rolling = Rolling(angle, slip=0.04 * angle, lateral=still, sinkage=still, com=0.4 * angle)
+    np.testing.assert_allclose(rolling.radius[:, 1:], 0.04, rtol=1e-9)
+    np.testing.assert_allclose(rolling.pendulum_radius[:, 1:], 0.4, rtol=1e-9)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from softground.papers.chen2026 import comparison, transport
+from softground.papers.chen2026 import comparison, rolling_feet, transport
 from softground.papers.chen2026.calibration import DEPTHS, SAND, _forces, _push_on_wedge, calibrated
 from softground.papers.chen2026.experiment import robot, stances, walk
 from softground.papers.chen2026.prediction import QUANTITIES, measured
@@ -54,3 +54,13 @@ def test_cost_of_transport_quick():
     assert all(ok for name, ok in passed.items() if name.startswith("20 steps"))
     assert passed["slowest 3D walk, times real time on one core"]
     assert all(ratio > 1.0 for ratio in findings.metrics["ratio"].values())
+
+
+def test_rolling_quick():
+    findings = rolling_feet.perform(Options(quick=True))
+    sand, rigid = findings.tables[0].rows
+    assert (sand["ground"], rigid["ground"]) == ("sand", "rigid")
+    assert sand["sinkage (mm)"] > 3 * rigid["sinkage (mm)"] > 0
+    # On ground that hardly gives way the foot rolls: it goes ahead by its radius times the angle, give or take a slip.
+    assert rigid["x_s (mm)"] == pytest.approx(40 * rigid["rolled (rad)"], rel=0.3)
+    assert set(findings.figures) == {"rolling"}
