@@ -144,10 +144,22 @@ class Estimator(eqx.Module):
     def _learned(self, estimate: Estimate, wrench, regressor, instrument) -> Estimate:
         """Eqs (23) to (25)."""
         spread = estimate.covariance / self.forgetting
-        innovation = self.noise + instrument @ spread @ instrument.T
-        gain = jax.scipy.linalg.solve(innovation, instrument @ spread, assume_a="pos").T
-        kept = jnp.eye(2, dtype=spread.dtype) - gain @ regressor
-        return Estimate(
-            estimate.parameters + gain @ (wrench - regressor @ estimate.parameters),
-            kept @ spread @ kept.T + gain @ self.noise @ gain.T,
-        )
+        innovation = wrench - regressor @ estimate.parameters
+        change, covariance = correction(spread, innovation, regressor, self.noise, instrument)
+        return Estimate(estimate.parameters + change, covariance)
+
+
+def correction(
+    covariance: Float[Array, "p p"],
+    innovation: Float[Array, " m"],
+    regressor: Float[Array, "m p"],
+    noise: Float[Array, "m m"],
+    instrument: Float[Array, "m p"] | None = None,
+) -> tuple[Float[Array, " p"], Float[Array, "p p"]]:
+    """What one sample changes in the mean, and the covariance after it (Joseph's form)."""
+    instrument = regressor if instrument is None else instrument
+    gain = jax.scipy.linalg.solve(
+        noise + instrument @ covariance @ instrument.T, instrument @ covariance, assume_a="pos"
+    ).T
+    kept = jnp.eye(len(covariance), dtype=covariance.dtype) - gain @ regressor
+    return gain @ innovation, kept @ covariance @ kept.T + gain @ noise @ gain.T

@@ -10,6 +10,9 @@ import numpy as np
 import xarray as xr
 
 from softground.control.stepping.stepper import Stepper
+from softground.errors import OptionError
+from softground.media import Medium
+from softground.simulation.ground import Ground
 from softground.simulation.run_dataset import run_dataset
 from softground.simulation.running import TorqueSequence, steps_in
 from softground.simulation.simulator import Record, Simulator, State
@@ -40,29 +43,35 @@ def rollout(simulator: Simulator, stepper: Stepper, state: State, steps: int) ->
 
 
 class Walks:
-    """Walks of a robot on a ground from one start: compiled once, then called with a speed (m/s)."""
+    """Walks of a robot on a ground from one start: compiled once, then called with a speed (m/s).
+
+    Another medium of the same kind, with other parameters, needs no compilation either.
+    """
 
     def __init__(self, simulator: Simulator, stepper: Stepper, start: State, seconds: float):
         self.simulator, self.start = simulator, start
         self.steps = steps_in(seconds, float(simulator.dt))
 
-        def program(state: State, speed):
-            return rollout(simulator, eqx.tree_at(lambda one: one.speed, stepper, speed), state, self.steps)
+        def program(state: State, speed, feet_medium: Medium):
+            on_ground = eqx.tree_at(lambda one: one.feet_medium, simulator, feet_medium)
+            return rollout(on_ground, eqx.tree_at(lambda one: one.speed, stepper, speed), state, self.steps)
 
         began = time.perf_counter()
-        self._program = jax.jit(program).lower(start, stepper.speed).compile()
+        self._program = jax.jit(program).lower(start, stepper.speed, simulator.feet_medium).compile()
         self._compile_seconds = time.perf_counter() - began
 
-    def __call__(self, speed: float, *, title: str = "", command: str = "") -> xr.Dataset:
+    def __call__(self, speed: float, medium: Medium | None = None, *, title: str = "", command: str = "") -> xr.Dataset:
         """The walk as a dataset (see `run_dataset`), cut before the first state that is not finite."""
+        simulator = self.simulator if medium is None else self._on(medium)
         began = time.process_time()
-        final, records = jax.tree.map(np.asarray, self._program(self.start, np.asarray(float(speed))))
+        outcome = self._program(self.start, np.asarray(float(speed)), simulator.feet_medium)
+        final, records = jax.tree.map(np.asarray, outcome)
         elapsed = time.process_time() - began
         sound = np.logical_and.accumulate(records.finite & np.isfinite(records.torque).all(axis=1))
         kept = max(1, int(sound.sum()))
         history = jax.tree.map(lambda x: x[:kept], records)
         return run_dataset(
-            self.simulator,
+            simulator,
             self.start,
             final,
             history,
@@ -82,3 +91,14 @@ class Walks:
             },
             timing={"compile_seconds": self._compile_seconds, "steps_per_second": kept / max(elapsed, 1e-9)},
         )
+
+    def _on(self, medium: Medium) -> Simulator:
+        """The simulator with another medium, which must be one for which the walks were compiled."""
+        was = self.simulator
+        other = Simulator(was.robot, Ground(medium, was.ground.surface), float(was.dt), solver=was.solver)
+        if jax.tree.structure(other.feet_medium) != jax.tree.structure(was.feet_medium):
+            raise OptionError(
+                f"these walks are compiled for {type(was.ground.medium).__name__}: another medium must be of that kind "
+                f"and differ in numbers only, got {medium}"
+            )
+        return other

@@ -5,9 +5,17 @@ models (`models`), their stances (`stance`), the rolling foot (`rolling`), the w
 (`experiment`), what the models make of them (`prediction`), and the studies.
 """
 
-from softground.papers.chen2026 import comparison, law, rolling_feet, speed, transport
+from softground.papers.chen2026 import comparison, identification, law, rolling_feet, speed, transport
 
-STUDIES = (law.STUDY, comparison.STANCE, comparison.VELOCITIES, rolling_feet.STUDY, transport.STUDY, speed.STUDY)
+STUDIES = (
+    law.STUDY,
+    comparison.STANCE,
+    comparison.VELOCITIES,
+    rolling_feet.STUDY,
+    transport.STUDY,
+    identification.STUDY,
+    speed.STUDY,
+)
 """In the order of the paper."""
 
 __all__ = ["STUDIES"]

@@ -1,0 +1,251 @@
+"""What the ground is, from motor torques, encoders and the velocity of the base alone: no force sensor.
+
+    identifier = TerrainIdentifier(robot, Wedge(zeta=1.0, shear=True), ("zeta", "saturation_length"))
+    beliefs = identifier.over(identifier.start(q, depth=0.01), stream)  # a scan; `update` is one tick of it
+
+*Forces.* What the ground does to the robot is what its motors and its own motion do not explain,
+
+    e = M(q) (v' - v) / dt + h(q, v) - S tau,
+
+with v and v' the velocities at the start and the end of a period: the generalised force sum_i J_i' w_i of all feet.
+A velocity is known with noise, and its difference over 2 ms hardly at all; but low-passed with a time constant T, e has
+a noise of M times that of v over T, because every v' is the next period's v. This is the momentum observer.
+
+*Ground.* The same low-pass over what a medium says, g(x) = sum_i J_i' w_i(x) with the sensed depth and twist of the
+feet, gives the innovation. Unknown are x = (logs of parameters of the medium, level of the ground): nobody measures how
+high the base is over the ground, its height is integrated from its velocity, and the depth of a foot is the level minus
+the height of its sole. The level may wander (`level_drift`), for ground that is not flat and velocities that are off.
+A medium is linear in its scale, in other parameters it is not: the regressor is dg/dx at the belief (extended recursive
+least squares), by automatic differentiation through the medium's own law, whichever it is.
+
+*Grains at rest teach little.* The force of grains does not depend on how fast a foot moves, only where to. On a foot at
+rest it is anywhere between zero and what would make it yield: which way it moves, and with it what the law says, is
+then noise of the velocity. So the law is asked not once but at twists spread by that noise (six of them, sqrt(3)
+deviations ahead, back, left, right, up and down). Their mean is the prediction, their scatter adds to the covariance of
+the innovation, and it does so as often as there are periods in a rest: within it the error hardly changes, so that its
+samples are one. A foot that yields fast compared with the noise counts fully, one at rest hardly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from softground.arrays import Array
+from softground.contact.feet import contact_jacobian, feet_in_ground
+from softground.control.estimation import correction
+from softground.errors import OptionError, unknown_name
+from softground.media.base import COMPONENTS, FootInGround, Medium
+from softground.robots import Robot
+from softground.robots.dynamics import Kinematics
+from softground.simulation.ground import medium_under_feet
+from softground.surfaces import Plane
+
+BASE = 6
+"""Degrees of freedom of a floating base: the first of v; its place is the first three entries of q."""
+SPREAD = np.sqrt(3.0) * np.concatenate([np.eye(3), -np.eye(3)])
+"""Deviations of a velocity: equally weighed they have the mean and the covariance of noise alike along three axes."""
+
+
+class Sensed(NamedTuple):
+    """One control period as the robot's sensors show it. Add a leading axis for a stream of them."""
+
+    q: Float[Array, " nq"]  # orientation of the base and joint angles; the place of the base is not looked at
+    v: Float[Array, " nv"]  # at the start
+    v_after: Float[Array, " nv"]  # at the end
+    torque: Float[Array, " nu"]  # N m, of the motors
+
+
+@dataclass(frozen=True)
+class SensorNoise:
+    """Standard deviations of a sample."""
+
+    torque: float = 0.1  # N m, of a motor
+    base_velocity: float = 0.01  # m/s
+    base_rate: float = 0.01  # rad/s
+    joint_rate: float = 0.01  # rad/s
+
+    def of_velocity(self, nv: int) -> Float[np.ndarray, " nv"]:
+        """Of every entry of v."""
+        base = np.repeat([self.base_velocity, self.base_rate], 3)
+        return np.concatenate([base, np.full(nv - BASE, self.joint_rate)])
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """How little is known at the start, and under way."""
+
+    factor: float = 3.0  # by which a parameter of the ground may be off: one deviation of its logarithm
+    drift: float = 0.05  # of the logarithm of a parameter, per sqrt(s)
+    level: float = 0.01  # m
+    level_drift: float = 0.002  # m per sqrt(s)
+    model: float = 0.02  # of a force, that the law misses
+    rest: float = 0.1  # s, for which a foot rests in one go
+
+
+class Belief(eqx.Module):
+    """What is known of the ground, and what the next tick needs."""
+
+    mean: Float[Array, " n"]  # logarithms of the parameters, then the level of the ground (m)
+    covariance: Float[Array, "n n"]
+    place: Float[Array, "3"]  # m, of the base, integrated
+    memory: Any  # of the ground, per foot
+    sensed: Float[Array, " nv"]  # low-passed generalised force of the ground, from the motion, ...
+    expected: Float[Array, " nv"]  # ... and from the medium, ...
+    regressor: Float[Array, "nv n"]  # ... and how that depends on the mean
+    scatter: Float[Array, "nv nv"]  # covariance of what is expected, from noise of the twists
+
+    @property
+    def parameters(self) -> Float[Array, " p"]:
+        """In the order of the identifier's names."""
+        return jnp.exp(self.mean[..., :-1])
+
+    @property
+    def deviations(self) -> Float[Array, " p"]:
+        """Of the logarithms of the parameters: relative, where they are small."""
+        return jnp.sqrt(jnp.diagonal(self.covariance, axis1=-2, axis2=-1))[..., :-1]
+
+    @property
+    def level(self) -> Float[Array, ""]:
+        """Height of the ground over where the base was at the start, m."""
+        return self.mean[..., -1]
+
+
+class TerrainIdentifier(eqx.Module):
+    """Estimates named parameters of a medium under the feet of a robot with a floating base."""
+
+    robot: Robot
+    medium: Medium  # under every foot (leading axis); its named parameters are the first guess
+    dt: Float[Array, ""]  # s
+    filter_time: Float[Array, ""]  # s
+    names: tuple[str, ...] = eqx.field(static=True)
+    noise: SensorNoise = eqx.field(static=True)
+    doubt: Doubt = eqx.field(static=True)
+
+    def __init__(
+        self,
+        robot: Robot,
+        medium: Medium,
+        names: tuple[str, ...],
+        *,
+        dt: float = 2e-3,
+        filter_time: float = 1e-2,
+        noise: SensorNoise | None = None,
+        doubt: Doubt | None = None,
+    ):
+        """names: of parameters of the medium, positive numbers. dt: s, of a period. filter_time: s, of the low-pass."""
+        if robot.planar or robot.nq != robot.nv + 1:
+            raise OptionError(f"identification needs a robot with a base that floats in space, got {robot.name}")
+        if not 0 < dt <= filter_time:
+            raise OptionError(f"filter_time must be at least a period, {dt:g} s, got {filter_time:g} s")
+        under_feet = medium_under_feet(medium, robot)
+        known = [name for name, value in vars(under_feet).items() if np.shape(value) == (len(robot.feet),)]
+        for name in names:
+            if name not in known:
+                raise OptionError(unknown_name(f"parameter of {type(medium).__name__}", name, known))
+        self.robot, self.medium, self.names = robot, under_feet, tuple(names)
+        self.dt, self.filter_time = np.asarray(dt), np.asarray(filter_time)
+        self.noise, self.doubt = noise or SensorNoise(), doubt or Doubt()
+
+    def start(self, q: Float[Array, " nq"], depth: float, foot: int | Int[Array, ""] | None = None) -> Belief:
+        """Belief of a robot in configuration q with a foot, the lowest or this one, so deep by guess (m)."""
+        place = jnp.zeros(3)
+        feet = feet_in_ground(self.robot, self._at_place(place, jnp.asarray(q)), Plane())
+        guess = jnp.log(jnp.stack([getattr(self.medium, name)[0] for name in self.names]))
+        mean = jnp.append(guess, depth - (feet.depth.max() if foot is None else feet.depth[foot]))
+        deviations = np.array([np.log(self.doubt.factor)] * len(guess) + [self.doubt.level])
+        memory = jax.vmap(lambda medium, foot: medium.initial_memory(foot))(self.medium, _below(feet, mean))
+        nv, n = self.robot.nv, len(mean)
+        forces = jnp.zeros(nv), jnp.zeros(nv), jnp.zeros((nv, n)), jnp.zeros((nv, nv))
+        return Belief(mean, jnp.diag(deviations**2), place, memory, *forces)
+
+    def over(self, belief: Belief, stream: Sensed) -> Belief:
+        """The beliefs after each period of a stream (leading axis)."""
+
+        def tick(belief, sensed):
+            after = self.update(belief, sensed)
+            return after, after
+
+        return jax.lax.scan(tick, belief, stream)[1]
+
+    def update(self, belief: Belief, sensed: Sensed) -> Belief:
+        """The belief after one more period."""
+        robot = self.robot
+        kin = robot.kinematics(self._at_place(belief.place, sensed.q))
+        feet = feet_in_ground(robot, kin, Plane())
+        jacobian = contact_jacobian(feet, robot.foot_jacobians(kin), self.medium)
+        twists = jacobian @ sensed.v_after
+
+        def prediction(mean):
+            force, scatter = self._predicted(mean, feet, belief.memory, jacobian, twists)
+            return force, (force, scatter)
+
+        slope, (force, scatter) = jax.jacfwd(prediction, has_aux=True)(belief.mean)
+        mixed = lambda old, new: old + self.dt / self.filter_time * (new - old)  # noqa: E731
+        of_motion, expected = mixed(belief.sensed, self._sensed_force(kin, sensed)), mixed(belief.expected, force)
+        regressor, scatter = mixed(belief.regressor, slope), mixed(belief.scatter, scatter)
+
+        doubt = self.doubt
+        drift = self.dt * jnp.full_like(belief.mean, doubt.drift**2).at[-1].set(doubt.level_drift**2)
+        noise = self._sensor_noise(kin) + doubt.rest / self.dt * scatter + jnp.diag((doubt.model * expected) ** 2)
+        change, covariance = correction(belief.covariance + jnp.diag(drift), of_motion - expected, regressor, noise)
+        mean = belief.mean + change
+        below, medium = _below(feet, mean), self._medium_of(mean)
+        laws = self._laws(medium, below, belief.memory)
+        memory = jax.vmap(lambda one, *of: one.remember(*of, self.dt))(medium, below, belief.memory, laws, twists)
+        place = belief.place + self.dt * sensed.v_after[:3]
+        return Belief(mean, covariance, place, memory, of_motion, expected + regressor @ change, regressor, scatter)
+
+    def _predicted(
+        self, mean: Float[Array, " n"], feet: FootInGround, memory, jacobian: Float[Array, "f k nv"], twists
+    ) -> tuple[Float[Array, " nv"], Float[Array, "nv nv"]]:
+        """Generalised force of the ground by the medium: mean and covariance over the noise of the twists."""
+        laws = self._laws(self._medium_of(mean), _below(feet, mean), memory)
+        linear = np.eye(6)[:3, COMPONENTS[self.medium.kind]]  # the twist's linear part, which every kind has
+        off = jnp.einsum("pc,f,ck->pfk", SPREAD, self._foot_velocity_noise(jacobian), linear)
+        wrenches = jax.vmap(lambda twists: jax.vmap(lambda law, twist: law.wrench(twist))(laws, twists))(twists + off)
+        forces = jnp.einsum("pfk,fkv->pv", wrenches, jacobian)
+        average = forces.mean(axis=0)
+        return average, (forces - average).T @ (forces - average) / len(SPREAD)
+
+    def _foot_velocity_noise(self, jacobian: Float[Array, "f k nv"]) -> Float[Array, " f"]:
+        """Standard deviation along an axis of the velocity of each foot (m/s): the mean of the axes."""
+        is_linear = COMPONENTS[self.medium.kind] < 3
+        variances = (jacobian[:, is_linear] * self.noise.of_velocity(self.robot.nv)) ** 2
+        return jnp.sqrt(variances.sum(axis=-1).mean(axis=-1))
+
+    def _sensed_force(self, kin: Kinematics, sensed: Sensed) -> Float[Array, " nv"]:
+        """e: the generalised force that motors and motion do not explain."""
+        robot = self.robot
+        own = robot.mass_matrix(kin) @ (sensed.v_after - sensed.v) / self.dt + robot.bias_force(kin, sensed.v)
+        driven = jnp.asarray(robot.passive_force(kin, sensed.v)).at[np.array(robot.actuated)].add(sensed.torque)
+        return own - driven
+
+    def _sensor_noise(self, kin: Kinematics) -> Float[Array, "nv nv"]:
+        """Covariance of the low-passed e."""
+        momentum = self.robot.mass_matrix(kin) * (self.noise.of_velocity(self.robot.nv) / self.filter_time)
+        torque = np.zeros(self.robot.nv)
+        torque[np.array(self.robot.actuated)] = self.noise.torque
+        return momentum @ momentum.T + np.diag(torque**2)
+
+    def _at_place(self, place: Float[Array, "3"], q: Float[Array, " nq"]) -> Float[Array, " nq"]:
+        return jnp.concatenate([place, q[3:]])
+
+    def _medium_of(self, mean: Float[Array, " n"]) -> Medium:
+        """The medium, with the parameters of a belief."""
+        values = [jnp.full(len(self.robot.feet), value) for value in jnp.exp(mean[:-1])]
+        return eqx.tree_at(lambda medium: [getattr(medium, name) for name in self.names], self.medium, values)
+
+    def _laws(self, medium: Medium, feet: FootInGround, memory):
+        return jax.vmap(lambda one, *of: one.law(*of, self.dt))(medium, feet, memory)
+
+
+def _below(feet: FootInGround, mean: Float[Array, " n"]) -> FootInGround:
+    """Feet seen from z = 0, below ground whose level is the last entry of a belief's mean."""
+    return eqx.tree_at(lambda of: of.depth, feet, feet.depth + mean[-1])
