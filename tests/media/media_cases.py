@@ -1,6 +1,6 @@
 """The media that every generic test runs on: a new medium is tested once it is listed here."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -20,6 +20,7 @@ MEDIA: dict[str, Callable[[], Medium]] = {
     "visco_elastic": media.ViscoElastic,
     "firm": media.Firm,
     "wedge": media.Wedge,
+    "sheared wedge": lambda: media.Wedge(shear=1.5),
 }
 #: kind of contact: shape of the foot, whether its robot is planar
 FEET: dict[str, tuple[Shape, bool]] = {
@@ -31,6 +32,14 @@ FEET: dict[str, tuple[Shape, bool]] = {
 #: media of springs take feet with any outline; those of grains do not
 SPRINGS = ("visco_elastic", "firm")
 FEET_IN_GRAINS = ("planar", "spatial", "point")
+FEET_IN_SHEAR = ("spatial", "point")  # in the plane nothing moves sideways
+
+
+def feet_on(medium: str) -> Iterable[str]:
+    """Names of the feet on which a medium is tested."""
+    if medium in SPRINGS:
+        return FEET
+    return FEET_IN_SHEAR if medium == "sheared wedge" else FEET_IN_GRAINS
 
 
 @dataclass(frozen=True)
@@ -52,7 +61,7 @@ class Case:
         return f"{self.medium_name}-{self.foot_name}"
 
 
-CASES = tuple(Case(medium, foot) for medium in MEDIA for foot in (FEET if medium in SPRINGS else FEET_IN_GRAINS))
+CASES = tuple(Case(medium, foot) for medium in MEDIA for foot in feet_on(medium))
 
 
 @cache

@@ -14,7 +14,7 @@ from softground.errors import MediumError
 from softground.media import Wedge
 from softground.media.base import COMPONENTS, FootInGround
 from softground.media.resistive.stress import plane_stress
-from softground.media.wedge import FlatSole, RoundSole, lateral_force, sagittal_force, sole_of, solid_under
+from softground.media.wedge import FlatSole, RoundSole, lateral_force, sagittal_force, shear_force, sole_of, solid_under
 from softground.media.wedge.medium import FRICTION_ANGLE, Memory
 from softground.media.wedge.resistance import DIRECTIONS, stress_sets, wall_stress
 from softground.robots.feet import Box, Cylinder, HalfCylinder, Polygon, Sphere
@@ -133,6 +133,23 @@ def test_closed_forms_equal_the_surface_integral(shape, depth, tilt):
         expected, value = (np.array(one) for one in zip(*pairs, strict=True))
         np.testing.assert_allclose(value, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
         assert np.abs(expected).max() > 0
+
+
+@pytest.mark.parametrize(("shape", "depth", "tilt"), POSES)
+def test_shear_equals_the_frontal_integral(shape, depth, tilt):
+    """Cut by planes parallel to the frontal one, the wedge's lower side is a level line, moved along (v_y, v_z)."""
+    found = solid(shape, depth, tilt)
+    _, wedge = outline(shape, depth, tilt)
+    below = sum(
+        abs(end[0] - start[0]) * _integral(start, end, lambda x, z: z) for start, end in itertools.pairwise(wedge)
+    )
+    for along, _, up in directions():
+        # The plane law has x for the direction along the plane.
+        stress = plane_stress(np.array([0.0, 0.0, -1.0]), np.array([along, 0.0, up]))[0] if up < 0 else 0.0
+        value = shear_force(found.faces, np.array([0.0, along, up]), PHI, ZETA, shape.width)
+        assert value == pytest.approx(ZETA * shape.width * stress * below, rel=1e-8, abs=1e-12)
+        mirrored = shear_force(found.faces, np.array([0.0, -along, up]), PHI, ZETA, shape.width)
+        assert mirrored == -value
 
 
 def normals(shape):
@@ -258,9 +275,33 @@ def test_limits(shape):
 
 
 @pytest.mark.parametrize("shape", [FLAT, ROUND], ids=["flat", "round"])
-def test_left_and_right_are_mirror_images(shape):
+def test_shear_is_sideways_and_nothing_else(shape):
+    """On a foot that yields sideways it has its greatest size; none on a foot that is lifted or goes straight down."""
+    factor, depth = 1.5, 0.03
+    mediums = (Wedge(ZETA, eps=1e-6, growth=GROWTH, density=0.0, shear=shear) for shear in (None, factor))
+    printed, sheared = (medium.for_foot(shape, planar=False) for medium in mediums)
+
+    def force(medium, *velocity):
+        return np.asarray(wrench_of((medium, foot_at(depth)), fresh(), np.array([*velocity, 0.0, 0.0, 0.0]))[0])[:3]
+
+    all_but_level = np.array([0.0, 1.0, -1e-9])
+    greatest = -factor * shear_force(solid(shape, depth, 0.0).faces, all_but_level, PHI, ZETA, shape.width)
+    assert greatest > 20  # N
+    for side in (1, -1):
+        oblique = np.array([0.0, side * 0.1, -0.1])
+        added = force(sheared, *oblique) - force(printed, *oblique)
+        np.testing.assert_allclose(added, [0.0, -side * greatest, 0.0], atol=1e-6 * greatest)
+    ahead = (0.02, 0.0, -0.1)
+    np.testing.assert_allclose(force(sheared, *ahead), force(printed, *ahead), atol=1e-6 * greatest)
+    assert np.abs(force(sheared, 0.0, 0.0, 0.1)).max() < 1e-6
+    assert np.abs(wrench_of((sheared, foot_at(-0.01)), fresh(), np.array([0, 0.1, -0.1, 0, 0, 0]))[0]).max() < 1e-9
+
+
+@pytest.mark.parametrize("shear", [None, 1.5], ids=["printed", "sheared"])
+@pytest.mark.parametrize("shape", [FLAT, ROUND], ids=["flat", "round"])
+def test_left_and_right_are_mirror_images(shape, shear):
     random = np.random.default_rng(0)
-    medium = Wedge(ZETA, eps=1.0).for_foot(shape, planar=False)
+    medium = Wedge(ZETA, eps=1.0, shear=shear).for_foot(shape, planar=False)
     mirror = np.array([1, -1, 1, -1, 1, -1.0])  # of a twist or wrench, in the plane y = 0
     for _ in range(20):
         depth, tilt, turn, lean = random.uniform([0.005, -0.3, -3, -0.3], [0.05, 0.3, 3, 0.3])
@@ -394,6 +435,7 @@ def test_keeps_single_precision(shape):
         ({"saturation_length": 0.0}, "saturation_length of a wedge medium must be positive"),
         ({"growth": -1.0}, "growth of a wedge medium must be positive"),
         ({"density": -1.0}, "density of a wedge medium must be >= 0"),
+        ({"shear": -0.1}, "shear of a wedge medium must be >= 0"),
         ({"friction_angle": 38.0}, "friction_angle must lie between 0 and pi/2 rad"),
     ],
 )

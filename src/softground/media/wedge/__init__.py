@@ -2,7 +2,7 @@
 
 from softground.media.wedge.geometry import Solid, solid_under
 from softground.media.wedge.medium import Wedge
-from softground.media.wedge.resistance import lateral_force, sagittal_force
+from softground.media.wedge.resistance import lateral_force, sagittal_force, shear_force
 from softground.media.wedge.sole import BallSole, FlatSole, RoundSole, Sole, sole_of
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Wedge",
     "lateral_force",
     "sagittal_force",
+    "shear_force",
     "sole_of",
     "solid_under",
 ]

@@ -2,7 +2,7 @@
 
 Grains under a sole that goes down jam into a wedge with flanks of the friction angle. The wedge moves with the foot,
 meets the resistance of the grains around it on its faces (8), and adds its mass to the foot's; the foot's sides
-bulldoze (9):
+bulldoze (9), and with `shear` the grains below it rub sideways:
 
     ground = Wedge(zeta=1.36).for_foot(HalfCylinder(radius=0.04, width=0.08), planar=True)
 
@@ -35,7 +35,7 @@ from softground.errors import MediumError
 from softground.media.base import COMPONENTS, FootInGround, Medium
 from softground.media.wedge.geometry import Solid, solid_under
 from softground.media.wedge.law import ForceSets, WedgeLaw, velocity_maps
-from softground.media.wedge.resistance import lateral_force, stress_sets, wall_stress
+from softground.media.wedge.resistance import lateral_force, shear_sets, stress_sets, wall_stress
 from softground.media.wedge.slices import Slices, one_slice, two_slices
 from softground.media.wedge.sole import BallSole, Sole, sole_of
 from softground.media.wrench_space import DEFAULT_EPS, SupportFunction
@@ -47,6 +47,10 @@ FRICTION_ANGLE = float(np.deg2rad(38.0))
 
 def _as_float(value) -> Array:
     return value if isinstance(value, jax.Array) else np.asarray(value, dtype=float)
+
+
+def _as_optional(value) -> Array | None:
+    return None if value is None else _as_float(value)
 
 
 def _is_sound(value: Array, holds: Callable[[np.ndarray], np.ndarray]) -> bool:
@@ -69,7 +73,8 @@ class Wedge(Medium):
     """Granular ground with a solid wedge under the sole.
 
     zeta, density and friction angle are those of chen2026's sand; the paper does not give lambda and the growth.
-    A density of zero leaves the added mass out.
+    A density of zero leaves the added mass out. As printed, only the foot's sides resist a sideways motion (9); with
+    `shear` the grains below its wedge do so as well, which feet that carry need (`resistance`; 1: as in plane RFT).
     """
 
     name: ClassVar[str] = "wedge"
@@ -80,6 +85,7 @@ class Wedge(Medium):
     growth: Float[Array, ""] = eqx.field(converter=_as_float, default=1.0)  # m of wedge per m of depth, flat soles
     eps: Float[Array, ""] = eqx.field(converter=_as_float, default=DEFAULT_EPS)  # W, temperature
     friction_angle: float = eqx.field(static=True, converter=float, default=FRICTION_ANGLE)  # rad, phi_s
+    shear: Float[Array, ""] | None = eqx.field(converter=_as_optional, default=None)  # of plane RFT's; None: no shear
     sole: Sole | None = None
     components: str = eqx.field(static=True, default="")
 
@@ -89,6 +95,8 @@ class Wedge(Medium):
                 raise MediumError(f"{label} of a wedge medium must be positive and finite, got {getattr(self, label)}")
         if not _is_sound(self.density, lambda value: value >= 0):
             raise MediumError(f"density of a wedge medium must be >= 0 kg/m3 and finite, got {self.density}")
+        if self.shear is not None and not _is_sound(self.shear, lambda value: value >= 0):
+            raise MediumError(f"shear of a wedge medium must be >= 0 and finite, got {self.shear}")
         if not 0 < self.friction_angle < np.pi / 2:
             raise MediumError(f"friction_angle must lie between 0 and pi/2 rad, got {self.friction_angle}")
 
@@ -159,10 +167,18 @@ class Wedge(Medium):
     def _faces(self, slices: Slices, solids: Solid) -> ForceSets:
         """Every face of every slice, at the place where its force acts."""
         faces, dtype = solids.faces, slices.depth.dtype
-        stresses = stress_sets(self.friction_angle, self._bound.is_flat).astype(dtype) @ slices.turn.T
+        stresses = self._stresses().astype(dtype) @ slices.turn.T
         forces = (self.zeta * self._widths(solids)[:, None] * faces.load)[..., None, None] * stresses
         offset = jnp.broadcast_to(slices.offset[:, None], faces.x.shape)
         return self._sets(forces, slices.places(faces.x, faces.depth, offset))
+
+    def _stresses(self) -> Float[Array, "f k 3"]:
+        """That span the forces on every face, N/m3 at zeta = 1: x forwards, y left."""
+        sets = stress_sets(self.friction_angle, self._bound.is_flat)
+        if self.shear is None or self.kind == "planar":
+            return jnp.asarray(sets)
+        sideways = self.shear * shear_sets(self.friction_angle, self._bound.is_flat)
+        return jnp.concatenate([sets - sideways, sets + sideways], axis=1)
 
     def _sides(self, slices: Slices, solids: Solid, slip: Float[Array, ""]) -> ForceSets:
         """Left and right side, each cut in a front and a rear half so that they resist a turn as well."""

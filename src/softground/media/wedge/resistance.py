@@ -4,9 +4,20 @@ The stress per depth on a face with normal n that moves with direction v is zeta
 resistive force theory (`media.resistive.stress`). Times the integral of depth over the face (`geometry.Solid`) it is
 the force on it, in closed form; faces that trail (n.v <= 0) feel nothing.
 
+Shear, which the paper leaves out: (9) is the push of the grains beside the foot; those below it rub as well. The same
+plane law says how much. Cut by the frontal plane every face of the wedge is a level line, beta = 0, that moves along
+v_f = (v_y, v_z), at an angle gamma_f below the horizontal. Per *horizontal* area, dA cos(slope), it feels
+zeta alpha_y(0, gamma_f) z with
+
+    alpha_y(0, gamma_f) = -(C01 + C11 + C_11) v_y / |v_f|,
+
+against its motion. As in the paper the two planes know of each other by the depth only: F_x and F_z stay (8). Sand may
+rub more or less than the generic medium does; a factor, `shear`, says so, and is 1 where nothing is known.
+
 For the convex step every face gets the convex hull of its forces over all directions in which it leads, and of none:
-its potential is the support function of that set. How far the force of greatest dissipation is from (8) itself is in
-docs/chen2026.md.
+its potential is the support function of that set. At a given v_x and v_z < 0 any v_y may occur, so the shear adds all
+from -alpha_y(0, 0) to alpha_y(0, 0) to the forces of (8). How far the force of greatest dissipation is from (8) itself
+is in docs/chen2026.md.
 """
 
 from __future__ import annotations
@@ -38,12 +49,26 @@ def face_normals(friction_angle: float, flat: bool) -> np.ndarray:
 @lru_cache(maxsize=16)
 def stress_sets(friction_angle: float, flat: bool, directions: int = DIRECTIONS) -> np.ndarray:
     """Stresses per depth (f, k, 3), N/m3, on the faces in the generic medium (zeta = 1); the last of each is zero."""
+    normals, velocity = face_normals(friction_angle, flat), _leading(friction_angle, flat, directions)
+    stresses = plane_stress(np.broadcast_to(normals[:, None], velocity.shape), velocity)
+    return np.concatenate([stresses, np.zeros_like(stresses[:, :1])], axis=1)
+
+
+@lru_cache(maxsize=16)
+def shear_sets(friction_angle: float, flat: bool, directions: int = DIRECTIONS) -> np.ndarray:
+    """Greatest shear along y that goes with each of `stress_sets` (f, k, 3), N/m3: none where the wedge goes up."""
+    normals, velocity = face_normals(friction_angle, flat), _leading(friction_angle, flat, directions)
+    goes_down = velocity[..., 2] < 1e-12  # to rounding: a level bottom's first and last direction are level
+    sizes = np.pad(goes_down * -normals[:, 2:] * level_shear(), ((0, 0), (0, 1)))
+    return sizes[..., None] * np.array([0.0, 1.0, 0.0])
+
+
+def _leading(friction_angle: float, flat: bool, directions: int) -> np.ndarray:
+    """Directions (f, k, 3) in which each face leads."""
     normals = face_normals(friction_angle, flat)
     turn = np.linspace(-np.pi / 2, np.pi / 2, directions)
     along = np.stack([-normals[:, 2], np.zeros(len(normals)), normals[:, 0]], axis=-1)  # a quarter turn from n
-    velocity = np.cos(turn)[:, None] * normals[:, None] + np.sin(turn)[:, None] * along[:, None]
-    stresses = plane_stress(np.broadcast_to(normals[:, None], velocity.shape), velocity)
-    return np.concatenate([stresses, np.zeros_like(stresses[:, :1])], axis=1)
+    return np.cos(turn)[:, None] * normals[:, None] + np.sin(turn)[:, None] * along[:, None]
 
 
 def sagittal_force(
@@ -58,6 +83,28 @@ def sagittal_force(
     leads = normals @ direction > 0
     stresses = plane_stress(normals, np.broadcast_to(direction, normals.shape))
     return zeta * width * (np.asarray(faces.load) * leads) @ stresses
+
+
+def shear_force(
+    faces: Faces, velocity: np.ndarray, friction_angle: float, zeta: float = 1.0, width: float = 1.0
+) -> float:
+    """Force along y, N, of the grains that rub below a wedge that moves with this velocity (3,) in the y-z plane.
+
+        F_y = zeta alpha_y(0, gamma_f) W * integral of z dx
+
+    over the faces, dx their horizontal length; nothing on a wedge that does not go down.
+    """
+    _, along, up = velocity
+    if up >= 0:
+        return 0.0
+    normals = face_normals(friction_angle, flat=len(np.asarray(faces.load)) > 2)
+    horizontal = np.asarray(faces.load) @ -normals[:, 2]
+    return -zeta * width * horizontal * level_shear() * along / float(np.hypot(along, up))
+
+
+def level_shear() -> float:
+    """Size of alpha_y(0, 0), N/m3 (zeta = 1): shear stress per depth below a level plate that moves along itself."""
+    return -float(plane_stress(np.array([0.0, 0.0, -1.0]), np.array([1.0, 0.0, 0.0]))[0])
 
 
 def lateral_force(
