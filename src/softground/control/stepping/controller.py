@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -32,7 +33,7 @@ class SteppingGains:
     trunk_kp: float = 400.0  # 1/s2, roll and pitch
     yaw_weight: float = 0.0
     swing_kp: float = 2500.0  # 1/s2
-    foot_damper: float = 30.0  # N s/m, between the foot that carries and the world
+    foot_damper: float = 100.0  # N s/m, between the foot that carries and the world
 
 
 class SteppingController(eqx.Module):
@@ -88,19 +89,18 @@ class SteppingController(eqx.Module):
         memory = ((),) * (len(self.tasks) + len(self.constraints))
         assembled = assemble(self.tasks, self.constraints, 0.0, REGULARISATION, now, references, memory)
         wanted = assembled.torque_matrix @ solve_equalities(assembled) + assembled.torque_offset
-        return wanted - self._against_sinking(now)
+        return wanted - self._against_yielding(now)
 
-    def _against_sinking(self, now: Snapshot) -> Float[Array, " nu"]:
-        """Torques of a damper between the foot that carries and the world.
+    def _against_yielding(self, now: Snapshot) -> Float[Array, " nu"]:
+        """Torques of a damper between the lowest point of the foot that carries and the world.
 
-        The quadratic program believes that the ground holds the foot. Where it does not yet, the foot would be shot
-        into the ground with the weight of the robot.
+        The quadratic program believes that the ground holds the foot. Where it does not, or not yet, the foot would be
+        shot into the ground with the weight of the robot, and aside with the force that keeps the robot swaying.
         """
         (contact,) = (part for part in self.constraints if isinstance(part, RollingContact))
         jacobian, _ = contact.slip(now)
-        height = jacobian[:, 2]
-        force = self.foot_damper * (height @ now.v) * now.in_contact
-        return (force @ height)[np.array(self.robot.actuated)]
+        force = self.foot_damper * (jacobian @ now.v) * now.in_contact[:, None]
+        return jnp.tensordot(force, jacobian, 2)[np.array(self.robot.actuated)]
 
 
 def _three(value: float) -> np.ndarray:

@@ -17,7 +17,7 @@ class SteppingGait(eqx.Module):
     swing_height: float | Array = 0.1  # m
     width: float | Array = 0.12  # m, between the feet
     com_height: float | Array = 0.39  # m, over the sole that carries
-    landing: float | Array = 1.0  # depth at which a swing ends, as a share of how deep feet sink
+    landing: float | Array = 0.0  # depth at which a swing ends, as a share of how deep feet sink; 0: at the surface
     learning: float | Array = 0.2  # share of the error of speed of a step that corrects the next
     settle: float | Array = 0.8  # s, in place at first
     ramp: float | Array = 0.8  # s, over which the speed then grows to its full size

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 import xarray as xr
 
+from softground.control.stepping.gait import SteppingGait
 from softground.control.stepping.stepper import Stepper
 from softground.errors import OptionError
 from softground.media import Medium
@@ -45,26 +46,38 @@ def rollout(simulator: Simulator, stepper: Stepper, state: State, steps: int) ->
 class Walks:
     """Walks of a robot on a ground from one start: compiled once, then called with a speed (m/s).
 
-    Another medium of the same kind, with other parameters, needs no compilation either.
+    Another gait, or another medium of the same kind with other parameters, needs no compilation either.
     """
 
     def __init__(self, simulator: Simulator, stepper: Stepper, start: State, seconds: float):
-        self.simulator, self.start = simulator, start
+        self.simulator, self.start, self.gait = simulator, start, stepper.gait
         self.steps = steps_in(seconds, float(simulator.dt))
 
-        def program(state: State, speed, feet_medium: Medium):
+        def program(state: State, speed, gait: SteppingGait, feet_medium: Medium):
             on_ground = eqx.tree_at(lambda one: one.feet_medium, simulator, feet_medium)
-            return rollout(on_ground, eqx.tree_at(lambda one: one.speed, stepper, speed), state, self.steps)
+            walking = eqx.tree_at(lambda one: (one.speed, one.gait), stepper, (speed, gait))
+            return rollout(on_ground, walking, state, self.steps)
 
         began = time.perf_counter()
-        self._program = jax.jit(program).lower(start, stepper.speed, simulator.feet_medium).compile()
+        self._program = (
+            jax.jit(program).lower(start, stepper.speed, _arrays(self.gait), simulator.feet_medium).compile()
+        )
         self._compile_seconds = time.perf_counter() - began
 
-    def __call__(self, speed: float, medium: Medium | None = None, *, title: str = "", command: str = "") -> xr.Dataset:
+    def __call__(
+        self,
+        speed: float,
+        medium: Medium | None = None,
+        gait: SteppingGait | None = None,
+        *,
+        title: str = "",
+        command: str = "",
+    ) -> xr.Dataset:
         """The walk as a dataset (see `run_dataset`), cut before the first state that is not finite."""
         simulator = self.simulator if medium is None else self._on(medium)
         began = time.process_time()
-        outcome = self._program(self.start, np.asarray(float(speed)), simulator.feet_medium)
+        arguments = np.asarray(float(speed)), _arrays(gait or self.gait), simulator.feet_medium
+        outcome = self._program(self.start, *arguments)
         final, records = jax.tree.map(np.asarray, outcome)
         elapsed = time.process_time() - began
         sound = np.logical_and.accumulate(records.finite & np.isfinite(records.torque).all(axis=1))
@@ -102,3 +115,8 @@ class Walks:
                 f"and differ in numbers only, got {medium}"
             )
         return other
+
+
+def _arrays(gait: SteppingGait) -> SteppingGait:
+    """Numbers as arrays, which a compiled program takes as arguments."""
+    return jax.tree.map(lambda value: np.asarray(value, float), gait)
