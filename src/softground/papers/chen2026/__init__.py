@@ -5,7 +5,7 @@ models (`models`), their stances (`stance`), the rolling foot (`rolling`), the w
 (`experiment`), what the models make of them (`prediction`), and the studies.
 """
 
-from softground.papers.chen2026 import comparison, identification, law, rolling_feet, speed, transport
+from softground.papers.chen2026 import classification, comparison, identification, law, rolling_feet, speed, transport
 
 STUDIES = (
     law.STUDY,
@@ -14,6 +14,7 @@ STUDIES = (
     rolling_feet.STUDY,
     transport.STUDY,
     identification.STUDY,
+    classification.STUDY,
     speed.STUDY,
 )
 """In the order of the paper."""

@@ -116,9 +116,10 @@ def identifier() -> TerrainIdentifier:
 
 @cache
 def _program():
+    both = identifier()
+
     def course(sensed) -> Belief:
-        start = identifier().start(sensed.q[0], DEPTH, carrying(FIRST))
-        return identifier().over(start, sensed)
+        return both.over(both.start(sensed.q[0], DEPTH, carrying(FIRST)), sensed)
 
     return jax.jit(jax.vmap(course))
 

@@ -14,15 +14,18 @@ SAMPLES = round(float(GAIT.stance) / DT)
 """Samples of a step."""
 
 
-def sensed_steps(run: xr.Dataset, first: int, steps: int, seed: int | None = None) -> Sensed:
-    """Steps of a walk, from number `first` on, as its sensors show them; without a seed, free of noise."""
+def sensed_steps(run: xr.Dataset, first: int, steps: int, seed: int | None = None, noise: float = 1.0) -> Sensed:
+    """Steps of a walk, from number `first` on, as its sensors show them; without a seed, free of noise.
+
+    noise: its size, in those of `NOISE`.
+    """
     begin, end = first * SAMPLES, (first + steps) * SAMPLES
     kept = run.isel(time=slice(begin, end + 1))
     velocity, torque = kept["velocity"].values, kept["torque"].values
     if seed is not None:
         draws = np.random.default_rng(seed)
-        velocity = velocity + NOISE.of_velocity(velocity.shape[1]) * draws.standard_normal(velocity.shape)
-        torque = torque + NOISE.torque * draws.standard_normal(torque.shape)
+        velocity = velocity + noise * NOISE.of_velocity(velocity.shape[1]) * draws.standard_normal(velocity.shape)
+        torque = torque + noise * NOISE.torque * draws.standard_normal(torque.shape)
     return Sensed(kept["configuration"].values[:-1], velocity[:-1], velocity[1:], torque[:-1])
 
 
