@@ -1,5 +1,7 @@
 """The bilevel form: eq 6 of zhu2021 solved, and equal to the closed form in the limit."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -105,3 +107,28 @@ def test_same_problem_in_both_forms():
     for plan in plans:
         assert plan.report.violation <= 1e-3
         assert plan.metrics.velocity_error < 2e-3
+
+
+def test_steps_met_half_way_find_the_ground_in_time(bilevel):
+    """A foot lands in the sand in steps of 40 ms: how deep it goes, against 512 steps.
+
+    Met at its start, the first step ends deep in the ground that it has not felt.
+    """
+
+    @partial(jax.jit, static_argnums=(0, 1))
+    def land(steps, met_at):
+        dt = 0.16 / steps
+        step = Bilevel(bilevel.robot, foot_problem().ground, dt, met_at)
+
+        def advance(state, _):
+            q, v = state
+            reached = lambda v_next: step.next_velocity(step.met_pose(q, v_next), v, jnp.zeros(3), 1.0)  # noqa: E731
+            v_next = jax.lax.fori_loop(0, 50, lambda _, v_next: (v_next + reached(v_next)) / 2, v)
+            return (q + dt * v_next, v_next), None
+
+        return jax.lax.scan(advance, (jnp.array([0.0, 0.005, 0.0]), jnp.array([0.0, -1.0, 0.0])), None, steps)[0]
+
+    depth = {(steps, met_at): -float(land(steps, met_at)[0][1]) for steps in (4, 512) for met_at in (0.0, 0.5)}
+    truth = depth[512, 0.5]
+    assert depth[512, 0.0] == pytest.approx(truth, rel=0.02)
+    assert abs(depth[4, 0.5] - truth) < 0.3 * abs(depth[4, 0.0] - truth)

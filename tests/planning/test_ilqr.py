@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from softground.planning.ilqr import ShortProblem, improved, receding, rolled_out
+from softground.planning.ilqr import Horizon, ShortProblem, improved, receding, rolled_out
 
 A = np.array([[1.0, 0.1], [0.0, 0.95]])
 B = np.array([[0.0], [0.2]])
@@ -56,6 +56,10 @@ def test_sweeps_reach_a_stationary_point_and_never_raise_the_cost():
 
 
 def test_receding_horizon_holds_the_pendulum():
-    states, _ = jax.jit(lambda x, u: receding(pendulum(), x, u, 60))(jnp.zeros(2), jnp.zeros((20, 1)))
+    walk = jax.jit(lambda horizon: receding(pendulum(), horizon, 60))
+    end, states, controls = walk(Horizon.at(jnp.zeros(2), jnp.zeros((20, 1))))
     assert states.shape == (60, 2)
+    np.testing.assert_array_equal(end.state, states[-1])
+    replayed = jax.lax.scan(lambda x, u: 2 * (pendulum().step(x, u),), jnp.zeros(2), controls)[1]
+    np.testing.assert_allclose(states, replayed, atol=1e-9)
     assert float(states[-1, 0]) == pytest.approx(0.8, abs=0.05)

@@ -26,6 +26,7 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="Folder for reports: OUT/PAPER/STUDY.")] = Path("out"),
     strict: Annotated[bool, typer.Option("--strict", help="Fail (exit 1) when a check fails.")] = False,
     sand: Annotated[Path | None, typer.Option(help="Measured sand of zhu2019 (CSV).")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes for sweeps; more than one need Ray.")] = 1,
     rerun_dem: Annotated[bool, typer.Option("--rerun-dem", help="Simulate grains again: minutes.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -45,7 +46,7 @@ def reproduce(
         return
     if study is None:
         raise OptionError("name a study or a paper; softground reproduce --list shows what there is")
-    options = Options(quick=quick, sand=sand, rerun_dem=rerun_dem)
+    options = Options(quick=quick, sand=sand, workers=workers, rerun_dem=rerun_dem)
     documents = reproducing.reproduce(catalogue.find(study), out, options, Console(stderr=True))
     if as_json:
         print(json.dumps(documents if len(documents) > 1 else documents[0]))

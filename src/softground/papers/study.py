@@ -64,6 +64,7 @@ class Options:
 
     quick: bool = False  # shorter and coarser, and no films
     sand: Path | None = None  # the measured sand of zhu2019
+    workers: int = 1  # processes for what is long and can be done at the same time
     rerun_dem: bool = False  # drive the foot through grains again instead of reading what is shipped
 
 

@@ -5,7 +5,7 @@ from softground.planning.costs import BaseAttitude, BaseHeight, Effort, ForwardS
 from softground.planning.damping import Damping
 from softground.planning.dynamics.bilevel import Bilevel
 from softground.planning.dynamics.closed_form import ClosedForm
-from softground.planning.guesses import gallop, tracked, trot_in_place, walk
+from softground.planning.guesses import carried_over, gallop, tracked, trot_in_place, turned, walk
 from softground.planning.metrics import GaitMetrics, gait_metrics
 from softground.planning.plan import Plan, Report, trajectory_of
 from softground.planning.problem import Boundary, GaitProblem, Limits, walking
@@ -35,6 +35,7 @@ __all__ = [
     "Report",
     "Stage",
     "Trajectory",
+    "carried_over",
     "gait_metrics",
     "gallop",
     "replay",
@@ -43,6 +44,7 @@ __all__ = [
     "tracked",
     "trajectory_of",
     "trot_in_place",
+    "turned",
     "walk",
     "walking",
 ]

@@ -9,8 +9,8 @@ from softground.errors import OptionError, unknown_name
 from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.bilevel import Bilevel
 from softground.planning.dynamics.closed_form import ClosedForm
-from softground.planning.guesses import gallop, tracked, trot_in_place, walk
-from softground.planning.plan import Plan, trajectory_of
+from softground.planning.guesses import carried_over, gallop, trot_in_place, walk
+from softground.planning.plan import Plan
 from softground.planning.problem import GaitProblem
 from softground.planning.solve import solve
 from softground.planning.stages import standard_stages
@@ -18,7 +18,7 @@ from softground.planning.trajectory import Trajectory
 from softground.simulation.run_file import load_run
 
 DYNAMICS: dict[str, type[Dynamics]] = {"closed-form": ClosedForm, "bilevel": Bilevel}
-GUESSES = ("walk", "trot", "gallop")
+GUESSES = {"walk": walk, "trot": trot_in_place, "gallop": gallop}
 
 
 def dynamics_named(name: str) -> type[Dynamics]:
@@ -38,7 +38,7 @@ def plan_gait(
     state: Path | None = None,
     progress: bool = True,
 ) -> Plan:
-    """Plan from a named guess, or from the gait in a file, tracked on this problem's ground."""
+    """Plan from a named guess, or from the gait in a file, carried over to this problem's ground."""
     return solve(
         problem,
         guess_named(problem, guess, eps),
@@ -53,12 +53,10 @@ def plan_gait(
 def guess_named(problem: GaitProblem, name: str, eps: float) -> Trajectory:
     """A guess by name, or from a file."""
     if name.endswith(".nc"):
-        return tracked(problem, trajectory_of(load_run(name)), eps)
+        return carried_over(problem, load_run(name), eps)
     if name not in GUESSES:
         raise OptionError(unknown_name("guess", name, [*GUESSES, "FILE.nc"]))
-    if name == "trot":
-        return trot_in_place(problem)
-    return (walk if name == "walk" else gallop)(problem, eps)
+    return GUESSES[name](problem, eps)
 
 
 def summary(plan: Plan) -> dict[str, Any]:

@@ -98,6 +98,45 @@ class Effort:
 
 
 @dataclass(frozen=True)
+class MotorWork:
+    """weight |power| of every motor at every step, its corner rounded: with the speed held, the cost of transport.
+
+    Power P is the torque of a step times the joint's rate at its end, as in `planning.metrics`; a motor that brakes
+    gains nothing. A cost is a sum of squares, so the residual is the root of a smooth |P|,
+
+        r = P / (P^2 + threshold^2)^(1/4),      r^2 = P^2 / threshold for small P, |P| for large.
+
+    Torque at rest is free, so forces with which feet only press against each other are left undecided: keep a little
+    `Effort` beside it.
+    """
+
+    weight: float = 1e-3  # 1/W
+    threshold: float = 2.0  # W, below which the corner is rounded
+
+    def blocks(self, problem: GaitProblem, layout: Layout) -> list[Block]:
+        steps = np.arange(layout.knots - 1)
+        rates = layout.v_at(steps + 1)[:, list(problem.robot.actuated)]
+        columns = np.concatenate([rates, layout.torque_at(steps)], axis=1)
+        return [PowerResidual(columns, self.weight**0.5, self.threshold)]
+
+
+class PowerResidual(Block):
+    """factor P / (P^2 + threshold^2)^(1/4) for each motor's power P."""
+
+    factor: float
+    threshold: float
+
+    def __init__(self, columns, factor: float, threshold: float):
+        self.label, self.columns, self.linear = "work", columns, False
+        self.factor, self.threshold = factor, threshold
+
+    def rows(self, local, data, eps):
+        rate, torque = jnp.split(local, 2)
+        power = TORQUE_UNIT * torque * rate
+        return self.factor * power / (power**2 + self.threshold**2) ** 0.25
+
+
+@dataclass(frozen=True)
 class Periodicity:
     """weight |joints(k) - joints(k + period)|^2: limbs repeat themselves after `period` knots."""
 

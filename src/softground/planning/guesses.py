@@ -1,12 +1,17 @@
-"""Where the optimiser starts: gaits that were designed, simulated with servos, and sampled at the knots.
+"""Trajectories to start from.
 
-A walk simulated with the problem's own time step and smoothing obeys the problem's dynamics to rounding (both are the
-same step), so the optimiser starts from a feasible point and has only to improve it. That is the best start there is.
-zhu2021 start from a trot in place, tracked at 500 Hz, down-sampled, its torques averaged over each knot interval.
+A walk, a trot or a gallop is simulated at 500 Hz with the smoothing of the plan, down-sampled to the knots, its torques
+averaged between them. Such a motion nearly obeys the steps of a plan, and it steps already: a start that stands still
+leads to gaits that drag their feet.
+
+From one slope to the next a gait is best carried over by turning it with the ground (`turned`): every foot is as deep
+in the sand as it was and only the direction of gravity has changed. Tracked on the new slope instead (`tracked`, as in
+zhu2021 IV.E) the robot sinks and slips before the optimiser begins; that is what is left for other terrains.
 """
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
@@ -17,16 +22,19 @@ from softground.errors import OptionError
 from softground.planning.base_motion import base_motion
 from softground.planning.feet import feet_along
 from softground.planning.metrics import desired_speed
+from softground.planning.plan import trajectory_of
 from softground.planning.problem import GaitProblem
 from softground.planning.smoothing import smoothed
 from softground.planning.tracking import TrackJoints
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
 from softground.simulation import Simulator, run
+from softground.simulation.run_file import rebuild
+from softground.simulation.simulator import Policy
 from softground.surfaces import Plane
 
 FINE = 0.002
-"""Time step (s) of a guess that is tracked at 500 Hz."""
+"""Time step (s), or a little more or less, in which guesses are simulated."""
 
 
 def stance(robot: Robot, gather: float = 0.72, crouch: float = 0.025) -> np.ndarray:
@@ -48,7 +56,7 @@ def walk(
     phases: np.ndarray | None = None,
     settle: float = 4.5,
 ) -> Trajectory:
-    """A walk simulated with the problem's own step: feasible to rounding at smoothing `eps` (W).
+    """A walk at the problem's speed, simulated on ground of smoothing `eps` (W).
 
     settle: simulated before the guess begins (s), so that the walk is in its stride. phases: by default those of a
     trot (diagonal pairs of feet together).
@@ -64,12 +72,7 @@ def walk(
         step_length=(desired_speed(problem) if speed is None else speed) * duty * period,
         lift=lift,
     )
-    simulator = Simulator(robot, smoothed(problem.ground, eps), problem.dt)
-    state = simulator.initial_state(posture, height=0.0)
-    settled = round(settle / problem.dt)
-    past = run(simulator, state, gait, settle + problem.seconds + problem.dt, progress=False)
-    _check_finite(past, "the walk")
-    return _shifted(robot, from_run(past, settled, problem.knots))
+    return _simulated(problem, eps, gait, posture, settle=settle, label="the walk")
 
 
 def gallop(problem: GaitProblem, eps: float = 1.0, **options) -> Trajectory:
@@ -79,38 +82,58 @@ def gallop(problem: GaitProblem, eps: float = 1.0, **options) -> Trajectory:
 
 
 def trot_in_place(
-    problem: GaitProblem, *, steps: int = 3, lift: float = 0.15, duty: float = 0.6, posture: np.ndarray | None = None
+    problem: GaitProblem,
+    eps: float = 1.0,
+    *,
+    steps: int = 3,
+    lift: float = 0.15,
+    duty: float = 0.6,
+    posture: np.ndarray | None = None,
 ) -> Trajectory:
-    """The start of zhu2021: a trot without progress, `steps` periods long, tracked at 500 Hz and down-sampled."""
+    """The start of zhu2021: a trot without progress, `steps` periods long."""
     robot = problem.robot
     posture = stance(robot) if posture is None else posture
     period = problem.seconds / steps
     gait = trot(robot, posture=posture, period=period, duty=duty, step_length=0.0, lift=lift, start=0.0, ramp=0.5)
-    simulator = Simulator(robot, problem.ground, FINE)
-    every = _whole_steps(problem.dt)
-    settle = 0.5
-    state = simulator.initial_state(posture, height=0.0)
-    past = run(simulator, state, gait, settle + problem.seconds + problem.dt, progress=False)
-    _check_finite(past, "the trot in place")
-    return _shifted(robot, down_sampled(past, round(settle / FINE), every, problem.knots))
+    return _simulated(problem, eps, gait, posture, settle=0.5, label="the trot in place")
+
+
+def carried_over(problem: GaitProblem, plan: xr.Dataset, eps: float = 1.0) -> Trajectory:
+    """The gait of a plan (or a run), for this problem's ground: turned from slope to slope, else tracked."""
+    gait, before, after = trajectory_of(plan), rebuild(plan)[0].ground.surface, problem.ground.surface
+    if problem.robot.planar and isinstance(before, Plane) and isinstance(after, Plane):
+        return turned(problem.robot, gait, _rise(after) - _rise(before))
+    return tracked(problem, gait, eps)
+
+
+def turned(robot: Robot, gait: Trajectory, angle: float) -> Trajectory:
+    """A planar robot's gait from the origin, turned with the ground below it by an angle (rad, uphill positive)."""
+    base = base_motion(robot)
+    if not robot.planar:
+        raise OptionError("only gaits in the plane can be turned from slope to slope: track the gait instead")
+    place, (pitch,) = [base.forward_q, base.up_q], base.attitude_q
+    rotation = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    q, v = gait.q.copy(), gait.v.copy()
+    q[:, place], v[:, place] = q[:, place] @ rotation, v[:, place] @ rotation
+    q[:, pitch] -= angle * np.sign(np.asarray(robot.parameters.axis)[pitch, 1])
+    return _shifted(robot, gait._replace(q=q, v=v))
+
+
+def _rise(plane: Plane) -> float:
+    """Angle by which a plane rises along x, rad."""
+    x, _, z = np.asarray(plane.frame_world)[:, 2]
+    return float(np.arctan2(-x, z))
 
 
 def tracked(problem: GaitProblem, gait: Trajectory, eps: float = 1.0) -> Trajectory:
-    """A gait from a neighbouring terrain, tracked by servos on this one with the problem's own step (zhu2021 IV.E)."""
-    robot, base = problem.robot, base_motion(problem.robot)
+    """A gait from a neighbouring terrain, tracked by servos on this one (zhu2021 IV.E)."""
+    robot, fine = problem.robot, _fine_step(problem)
     gait = gait.resampled(problem.knots)
-    simulator = Simulator(robot, smoothed(problem.ground, eps), problem.dt)
     start = standing_alike(problem, gait.q[0].copy())
-    start[base.forward_q] = 0.0
-    past = run(
-        simulator,
-        simulator.initial_state(start, gait.v[0]),
-        TrackJoints.of(robot, gait, problem.dt),
-        problem.seconds + problem.dt,
-        progress=False,
-    )
-    _check_finite(past, "the tracked gait")
-    return _shifted(robot, from_run(past, 0, problem.knots))
+    start[base_motion(robot).forward_q] = 0.0
+    reference = gait.refined(round(problem.dt / fine))
+    policy = TrackJoints.of(robot, reference, fine)
+    return _simulated(problem, eps, policy, start, gait.v[0], label="the tracked gait")
 
 
 def standing_alike(problem: GaitProblem, q: np.ndarray) -> np.ndarray:
@@ -125,9 +148,30 @@ def standing_alike(problem: GaitProblem, q: np.ndarray) -> np.ndarray:
     return q
 
 
-def from_run(past: xr.Dataset, first: int, knots: int) -> Trajectory:
-    """Knots `first`, `first` + 1, ... of a run that was made with the trajectory's own step."""
-    return down_sampled(past, first, 1, knots)
+def _simulated(
+    problem: GaitProblem,
+    eps: float,
+    policy: Policy,
+    q: np.ndarray,
+    v: np.ndarray | None = None,
+    *,
+    settle: float = 0.0,
+    label: str,
+) -> Trajectory:
+    """What a policy does on the problem's ground, from `settle` (s) on; from rest the feet just touch the ground."""
+    robot, fine = problem.robot, _fine_step(problem)
+    simulator = Simulator(robot, smoothed(problem.ground, eps), fine)
+    state = simulator.initial_state(q, height=0.0) if v is None else simulator.initial_state(q, v)
+    past = run(simulator, state, policy, settle + problem.seconds + problem.dt, progress=False)
+    if past.attrs["ended"] != "finished":
+        raise OptionError(f"{label} could not be simulated ({past.attrs['ended']}): choose another posture or speed")
+    sampled = down_sampled(past, round(settle / fine), round(problem.dt / fine), problem.knots)
+    return _shifted(robot, with_rates(robot, sampled))
+
+
+def _fine_step(problem: GaitProblem) -> float:
+    """The step near `FINE` that divides the problem's."""
+    return problem.dt / max(round(problem.dt / FINE), 1)
 
 
 def down_sampled(past: xr.Dataset, first: int, every: int, knots: int) -> Trajectory:
@@ -140,21 +184,15 @@ def down_sampled(past: xr.Dataset, first: int, every: int, knots: int) -> Trajec
     return Trajectory(past["configuration"].values[at], past["velocity"].values[at], torque, dt)
 
 
+def with_rates(robot: Robot, trajectory: Trajectory) -> Trajectory:
+    """Velocities as the steps of a plan have them: those that lead from each configuration to the next."""
+    way = jax.jit(jax.vmap(robot.difference))(trajectory.q[:-1], trajectory.q[1:])
+    return trajectory._replace(v=np.concatenate([trajectory.v[:1], np.asarray(way) / trajectory.dt]))
+
+
 def _shifted(robot: Robot, trajectory: Trajectory) -> Trajectory:
     """The same motion, starting at x = 0."""
     q = trajectory.q.copy()
     forward = base_motion(robot).forward_q
     q[:, forward] -= q[0, forward]
     return trajectory._replace(q=q)
-
-
-def _whole_steps(dt: float) -> int:
-    every = round(dt / FINE)
-    if not np.isclose(every * FINE, dt):
-        raise OptionError(f"dt must be a multiple of {FINE} s to be tracked at 500 Hz, got {dt}")
-    return every
-
-
-def _check_finite(past: xr.Dataset, what: str) -> None:
-    if past.attrs["ended"] != "finished":
-        raise OptionError(f"{what} could not be simulated ({past.attrs['ended']}): choose another posture or speed")

@@ -25,7 +25,7 @@ from softground.arrays import Array
 STEP_LENGTHS = 0.5 ** np.arange(6)
 STIFFER, SOFTER = 10.0, 0.3
 """Factors on the damping after a sweep that did not help, and one that did."""
-LEAST_DAMPING = 1e-8
+FIRST_DAMPING, LEAST_DAMPING = 1e-6, 1e-8
 
 
 class ShortProblem(NamedTuple):
@@ -54,14 +54,14 @@ def rolled_out(problem: ShortProblem, start: Float[Array, " n"], controls: Float
 
     last, (states, costs) = jax.lax.scan(advance, start, controls)
     states = jnp.concatenate([start[None], states])
-    return ShortPlan(states, controls, costs.sum() + problem.final_cost(last), jnp.asarray(1e-6))
+    return ShortPlan(states, controls, costs.sum() + problem.final_cost(last), jnp.asarray(FIRST_DAMPING))
 
 
 def improved(problem: ShortProblem, plan: ShortPlan) -> ShortPlan:
     """One sweep back and forth; the plan itself, more damped, where no step length lowers its cost."""
     change, gain = _backwards(problem, plan)
 
-    def attempt(length):
+    def attempt(length) -> ShortPlan:
         def advance(x, now):
             before, u, k, feedback = now
             u = u + length * k + feedback @ (x - before)
@@ -70,14 +70,23 @@ def improved(problem: ShortProblem, plan: ShortPlan) -> ShortPlan:
 
         scanned = (plan.states[:-1], plan.controls, change, gain)
         last, (states, controls, costs) = jax.lax.scan(advance, plan.states[0], scanned)
-        return jnp.concatenate([plan.states[:1], states]), controls, costs.sum() + problem.final_cost(last)
+        states = jnp.concatenate([plan.states[:1], states])
+        return ShortPlan(states, controls, costs.sum() + problem.final_cost(last), plan.damping)
 
-    states, controls, costs = jax.vmap(attempt)(jnp.asarray(STEP_LENGTHS))
-    better = costs < plan.cost  # False for a trajectory that is not finite
-    first = jnp.argmax(better)
-    damping = jnp.maximum(plan.damping * jnp.where(better.any(), SOFTER, STIFFER), LEAST_DAMPING)
-    found = ShortPlan(states[first], controls[first], costs[first], damping)
-    return jax.tree.map(lambda new, old: jnp.where(better.any(), new, old), found, plan._replace(damping=damping))
+    def worse(search):
+        tried, found = search
+        return (tried < len(STEP_LENGTHS)) & ~(found.cost < plan.cost)  # so also where the cost is not finite
+
+    def shorter(search):
+        tried, _ = search
+        return tried + 1, attempt(jnp.asarray(STEP_LENGTHS)[tried])
+
+    # One after the other: the first is mostly good, and trying all at once would cost six times as much.
+    _, found = jax.lax.while_loop(worse, shorter, (0, plan))
+    better = found.cost < plan.cost
+    damping = jnp.maximum(plan.damping * jnp.where(better, SOFTER, STIFFER), LEAST_DAMPING)
+    kept = jax.tree.map(lambda new, old: jnp.where(better, new, old), found, plan)
+    return kept._replace(damping=damping)
 
 
 def _backwards(problem: ShortProblem, plan: ShortPlan) -> tuple[Float[Array, "K m"], Float[Array, "K m n"]]:
@@ -106,23 +115,33 @@ def _backwards(problem: ShortProblem, plan: ShortPlan) -> tuple[Float[Array, "K 
     return jax.lax.scan(sweep, end, (slope, bend, by_state, by_control), reverse=True)[1]
 
 
+class Horizon(NamedTuple):
+    """Where a receding horizon stands: the state, the controls planned from it, and the damping to go on with."""
+
+    state: Float[Array, " n"]
+    controls: Float[Array, "K m"]
+    damping: Float[Array, ""]
+
+    @classmethod
+    def at(cls, state: Float[Array, " n"], controls: Float[Array, "K m"]) -> Horizon:
+        """At the start, with a first guess of the controls."""
+        return cls(state, controls, jnp.asarray(FIRST_DAMPING))
+
+
 def receding(
-    problem: ShortProblem, start: Float[Array, " n"], controls: Float[Array, "K m"], steps: int, sweeps: int = 2
-) -> tuple[Float[Array, "steps n"], Float[Array, "steps m"]]:
-    """States and controls when the plan is improved before every step and only its first control is applied.
+    problem: ShortProblem, start: Horizon, steps: int, sweeps: int = 2
+) -> tuple[Horizon, Float[Array, "steps n"], Float[Array, "steps m"]]:
+    """Plan before every step and apply only the first control: where that leads, the states reached, the controls.
 
     Each plan starts from the last one, moved on by a step with its last control repeated.
     """
 
-    def advance(carry, _):
-        x, controls, damping = carry
-        plan = rolled_out(problem, x, controls)._replace(damping=damping)
+    def advance(now: Horizon, _):
+        plan = rolled_out(problem, now.state, now.controls)._replace(damping=now.damping)
         for _sweep in range(sweeps):
             plan = improved(problem, plan)
-        u = plan.controls[0]
-        after = problem.step(x, u)
         later = jnp.concatenate([plan.controls[1:], plan.controls[-1:]])
-        return (after, later, plan.damping), (after, u)
+        return Horizon(plan.states[1], later, plan.damping), (plan.states[1], plan.controls[0])
 
-    carry = (start, controls, jnp.asarray(1e-6))
-    return jax.lax.scan(advance, carry, None, length=steps)[1]
+    end, (states, controls) = jax.lax.scan(advance, start, None, length=steps)
+    return end, states, controls

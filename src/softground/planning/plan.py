@@ -76,7 +76,7 @@ class Plan:
     def dataset(self, command: str = "", title: str = "") -> xr.Dataset:
         """The plan in the format of a run: one sample per step, the last state in the recipe."""
         simulator = Simulator(self.problem.robot, smoothed(self.problem.ground, self.eps), self.problem.dt)
-        history = _record(simulator, self.trajectory)
+        history = _record(simulator, self.trajectory, self.problem.met_at * self.problem.dt)
         start, final = (_state(simulator, self.trajectory, knot) for knot in (0, -1))
         torque = self.trajectory.torque
         dataset = run_dataset(
@@ -104,18 +104,20 @@ def _state(simulator: Simulator, trajectory: Trajectory, knot: int) -> State:
     return State(jnp.asarray(time), state.q, state.v, state.memory, state.twists)
 
 
-def _record(simulator: Simulator, trajectory: Trajectory) -> Record:
-    """What happens in every step of a trajectory: the wrenches follow from the feet's poses and next twists."""
-    robot, medium = simulator.robot, simulator.feet_medium
+def _record(simulator: Simulator, trajectory: Trajectory, until_met: float) -> Record:
+    """What happens in every step of a trajectory: the wrenches follow from the feet's next twists, and from their
+    poses `until_met` (s) after the step began."""
+    robot, surface, medium = simulator.robot, simulator.ground.surface, simulator.feet_medium
 
     def one(time, q, v, v_next, torque):
-        kin = robot.kinematics(q)
-        feet = feet_in_ground(robot, kin, simulator.ground.surface)
-        twists = contact_jacobian(feet, robot.foot_jacobians(kin), medium) @ v_next
-        wrenches = jax.vmap(lambda medium, foot, u: medium.law(foot, (), simulator.dt).wrench(u))(medium, feet, twists)
+        feet = feet_in_ground(robot, robot.kinematics(q), surface)
         outside = jax.vmap(lambda medium, foot: medium.outside_data(foot))(medium, feet)
+        kin = robot.kinematics(robot.integrate(q, v_next, until_met))
+        met = feet_in_ground(robot, kin, surface)
+        twists = contact_jacobian(met, robot.foot_jacobians(kin), medium) @ v_next
+        wrenches = jax.vmap(lambda medium, foot, u: medium.law(foot, (), simulator.dt).wrench(u))(medium, met, twists)
         true = jnp.ones((), bool)
-        world = wrench_in_world(feet, wrenches, medium)
+        world = wrench_in_world(met, wrenches, medium)
         zero = jnp.zeros((), int)
         return Record(time, q, v, torque, world, feet.depth, feet.tilt, twists, zero, true, true, outside)
 

@@ -69,10 +69,13 @@ def simulate(
     progress: bool = False,
     **gains,
 ) -> xr.Dataset:
-    """The run of a robot that follows a trajectory with feedforward torques and servos."""
+    """The run of a robot that follows a trajectory with feedforward torques and servos.
+
+    References are smooth between knots: with velocities that jump there, servos would ask the ground for impulses.
+    """
     simulator = Simulator(robot, smoothed(ground, eps), dt)
     state = simulator.initial_state(trajectory.q[0], trajectory.v[0])
-    policy = TrackJoints.of(robot, trajectory, dt, **gains)
+    policy = TrackJoints.of(robot, trajectory.refined(max(round(trajectory.dt / dt), 1)), dt, **gains)
     return run(simulator, state, policy, trajectory.seconds, progress=progress, label="replaying", title="replay")
 
 

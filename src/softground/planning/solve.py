@@ -98,8 +98,8 @@ def solve(
             if outcome.interrupted:
                 interrupted.set()
                 watch.save()
-            best = outcome.z if outcome.converged or watch.best is None else watch.best.z
-            point = _Point(transcription.trajectory(best), best, outcome.multipliers, stage.eps, stage.coarse)
+            best = outcome if outcome.converged or watch.best is None else watch.best
+            point = _Point(transcription.trajectory(best.z), best.z, best.multipliers, stage.eps, stage.coarse)
             reports.append(_stage_report(stage, nlp, outcome, best))
             console.print(_stage_line(number, len(stages), reports[-1]), soft_wrap=True, highlight=False)
             if interrupted.is_set() or time.perf_counter() - began - compile_seconds > seconds:
@@ -217,7 +217,7 @@ def _compile(nlp: Nlp, z: np.ndarray) -> None:
     nlp.clock.reset()
 
 
-def _stage_report(stage: Stage, nlp: Nlp, outcome: Outcome, best: np.ndarray) -> StageReport:
+def _stage_report(stage: Stage, nlp: Nlp, outcome: Outcome, best: Outcome | Progress) -> StageReport:
     seconds, calls = dict(nlp.clock.seconds), dict(nlp.clock.calls)
     return StageReport(
         stage.eps,
@@ -226,9 +226,9 @@ def _stage_report(stage: Stage, nlp: Nlp, outcome: Outcome, best: np.ndarray) ->
         outcome.converged,
         outcome.reason,
         outcome.iterations,
-        nlp.objective(best),
-        nlp.violation(best),
-        outcome.optimality,
+        nlp.objective(best.z),
+        best.violation,
+        best.optimality,
         outcome.seconds,
         seconds | {"linear systems and the rest": outcome.seconds - sum(seconds.values())},
         calls,

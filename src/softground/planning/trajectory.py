@@ -26,6 +26,10 @@ class Trajectory(NamedTuple):
     def seconds(self) -> float:
         return (self.knots - 1) * self.dt
 
+    def refined(self, times: int) -> Trajectory:
+        """The same motion with steps a number of times as short."""
+        return self.resampled((self.knots - 1) * times + 1)
+
     def resampled(self, knots: int) -> Trajectory:
         """The same motion at another number of knots: cubic in the configuration, torques interpolated."""
         if knots == self.knots:

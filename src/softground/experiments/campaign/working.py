@@ -11,7 +11,8 @@ import os
 import time
 import traceback
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,14 +60,10 @@ def in_process(rig: Rig, pending: deque[Run]) -> Generator[Attempt]:
 
 def on_ray(rig: Rig, pending: deque[Run], workers: int, address: str | None) -> Generator[Attempt]:
     """Make the runs on Ray: `workers` processes on this machine, or all of the cluster at `address`."""
-    ray = _import_ray()
-    ours = not ray.is_initialized()
-    if ours:
-        _start(ray, workers, address)
-    # Each task runs single-threaded on one core; retries are counted by the caller, crashes included.
-    make = ray.remote(num_cpus=1, max_retries=0)(_attempt_when_ready)
-    prepare = ray.remote(num_cpus=1, max_retries=0)(_prepare)
-    try:
+    with running_ray(workers, address) as ray:
+        # Each task runs single-threaded on one core; retries are counted by the caller, crashes included.
+        make = ray.remote(num_cpus=1, max_retries=0)(_attempt_when_ready)
+        prepare = ray.remote(num_cpus=1, max_retries=0)(_prepare)
         sent, ready, flying = ray.put(rig), {}, {}
         while pending or flying:
             slots = max(1, int(ray.cluster_resources().get("CPU", 1)))
@@ -77,6 +74,17 @@ def on_ray(rig: Rig, pending: deque[Run], workers: int, address: str | None) -> 
                 flying[make.remote(sent, run, ready[run.seed])] = run
             done = ray.wait(list(flying), num_returns=1)[0][0]
             yield _result(ray, done, flying.pop(done), slots)
+
+
+@contextmanager
+def running_ray(workers: int, address: str | None = None) -> Iterator[Any]:
+    """Ray: the one that runs already, else one of `workers` processes here, or the cluster at `address`."""
+    ray = _import_ray()
+    ours = not ray.is_initialized()
+    if ours:
+        _start(ray, workers, address)
+    try:
+        yield ray
     finally:
         if ours:
             ray.shutdown()

@@ -22,7 +22,16 @@ from softground.experiments.rigs.dem.bed import cache_folder
 from softground.media.named import sand
 from softground.papers.study import Row
 from softground.papers.zhu2019.quadruped import STRENGTH
-from softground.planning import GaitProblem, Stage, Trajectory, solve, standard_stages, tracked, trajectory_of, walk
+from softground.planning import (
+    GaitProblem,
+    Stage,
+    Trajectory,
+    carried_over,
+    solve,
+    standard_stages,
+    trajectory_of,
+    walk,
+)
 from softground.planning import replay as replay_gait
 from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.closed_form import ClosedForm
@@ -123,10 +132,10 @@ def flat(quick: bool = False) -> Gait:
 
 
 def continued(surface: Surface, neighbour: Gait, quick: bool = False) -> Gait:
-    """A gait on a terrain, from that of a neighbouring terrain, tracked on this one (zhu2021 IV.E)."""
+    """A gait on a terrain, from that of a neighbouring terrain (zhu2021 IV.E)."""
     name = neighbour.plan.attrs["fingerprint"]
-    guess = lambda problem: tracked(problem, neighbour.trajectory)  # noqa: E731
-    return planned(problem_on(surface, quick), f"tracked {name}", guess, stages_of(quick))
+    guess = lambda problem: carried_over(problem, neighbour.plan)  # noqa: E731
+    return planned(problem_on(surface, quick), f"from {name}", guess, stages_of(quick))
 
 
 def planned(
@@ -171,6 +180,7 @@ def _fingerprint(problem: GaitProblem, guess_name: str, stages: tuple[Stage, ...
         problem.initial,
         problem.final,
         problem.splines,
+        problem.met_at,
         guess_name,
         stages,
         dynamics.__name__,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
+from softground.contact.feet import contact_jacobian, feet_in_ground
 from softground.errors import MediumError
 from softground.media.base import COMPONENTS
 from softground.media.wrench_space import WrenchSpace
@@ -19,21 +22,28 @@ from softground.robots import Robot
 from softground.simulation.ground import Ground, medium_under_feet
 from softground.surfaces import Surface
 
+Wrenches = Callable[[Float[Array, "f k n"], Float[Array, "f n"]], Float[Array, "f n"]]
+"""Wrenches on the feet (surface frame, N and N m) from the extreme wrenches of their sets and their twists."""
+
 
 class Dynamics(eqx.Module):
-    """Rows that hold when the robot moves from knot to knot as the simulator would in one step of `dt`.
+    """Rows that hold when the robot moves from knot to knot in one step of `dt`.
 
-    Both forms have the same solutions as `Simulator.step` with the same smoothing: pose and wrench set of a foot
-    are those at the start of the step, its twist is that at the end.
+    A foot's twist is that at the end of the step. Robot and ground are met at the pose that the step has gone a share
+    `met_at` of its way to. With 0, its start, both forms have the same solutions as `Simulator.step` with the same
+    smoothing. But q+ = q (+) dt v+ makes the velocity at the end that of the step as a whole, and the pose that goes
+    with it is half-way. In steps of 50 ms this matters: met at the start, a foot that lands is not felt until the next
+    step, and the optimiser finds out that it can be put deep into the ground for nothing.
     """
 
     robot: Robot
     surface: Surface
     feet_medium: WrenchSpace  # one per foot (leading axis)
     dt: float = eqx.field(static=True)
+    met_at: float = eqx.field(static=True)
 
-    def __init__(self, robot: Robot, ground: Ground, dt: float):
-        self.robot, self.surface, self.dt = robot, ground.surface, float(dt)
+    def __init__(self, robot: Robot, ground: Ground, dt: float, met_at: float = 0.0):
+        self.robot, self.surface, self.dt, self.met_at = robot, ground.surface, float(dt), float(met_at)
         self.feet_medium = wrench_space_under_feet(robot, ground)
 
     @property
@@ -53,6 +63,32 @@ class Dynamics(eqx.Module):
     def twist_size(self) -> int:
         """Components of a foot's twist."""
         return len(COMPONENTS[self.feet_medium.kind])
+
+    @property
+    def until_met(self) -> float:
+        """Time from the start of a step to the pose at which it is balanced, s."""
+        return self.met_at * self.dt
+
+    def met_pose(self, q: Float[Array, " nq"], v_next: Float[Array, " nv"]) -> Float[Array, " nq"]:
+        """The pose at which a step is balanced that starts at q and ends with the velocity v_next."""
+        return self.robot.integrate(q, v_next, self.until_met)
+
+    def foot_twists(self, q: Float[Array, " nq"], velocity: Float[Array, " nv"]) -> Float[Array, "f n"]:
+        """Twists of the feet at q when the robot moves with a velocity, surface frame, m/s and rad/s."""
+        kin = self.robot.kinematics(q)
+        feet = feet_in_ground(self.robot, kin, self.surface)
+        return contact_jacobian(feet, self.robot.foot_jacobians(kin), self.feet_medium) @ velocity
+
+    def balance(self, q, v, v_next, wrenches: Wrenches) -> tuple[Float[Array, " nv"], Float[Array, "f n"]]:
+        """Force (N, N m) that motors must give in a step from v to v_next, met at q; twists of the feet."""
+        robot = self.robot
+        kin = robot.kinematics(q)
+        feet = feet_in_ground(robot, kin, self.surface)
+        jacobian = contact_jacobian(feet, robot.foot_jacobians(kin), self.feet_medium)
+        twists = jacobian @ v_next
+        vertices = jax.vmap(lambda medium, foot: medium.vertices(foot))(self.feet_medium, feet)
+        force = robot.inverse_dynamics(kin, v, (v_next - v) / self.dt) - robot.passive_force(kin, v_next)
+        return jnp.asarray(force) - jnp.einsum("fnv,fn->v", jacobian, wrenches(vertices, twists)), twists
 
 
 def wrench_space_under_feet(robot: Robot, ground: Ground) -> WrenchSpace:
@@ -77,4 +113,4 @@ def steps_of(layout: Layout) -> np.ndarray:
 def split_step(layout: Layout, local: Float[Array, " w"]) -> tuple[Array, ...]:
     """q, v, lifted, torque (in units), next q, next v."""
     sizes = np.cumsum([layout.nq, layout.nv, layout.lifted, layout.nu, layout.nq])
-    return tuple(jax.numpy.split(local, sizes))
+    return tuple(jnp.split(local, sizes))

@@ -1,10 +1,12 @@
 """Dynamics in closed form: the wrench of the ground is an explicit, smooth function, so nothing is solved inside.
 
 With p the extreme wrenches of a foot's set at q (`media.wrench_space`), u = J(q) v+ the foot's next twist and eps the
-temperature, one step of the simulator says
+temperature, one step says
 
     M(q) (v+ - v)/dt + h(q, v) + D v+ = B torque + sum over feet J' w,      w = sum_k softmax(-p_k . u / eps) p_k,
-    q+ = q (+) dt v+.
+    q+ = q (+) dt v+,
+
+q in the first line being the pose at which the step is balanced (`Dynamics`).
 
 Written so, w changes from nothing to everything within u of the order eps/|p| (a millimetre a second), and Newton
 steps in v+ jump across. Therefore the scaled twist s = u / eps is an unknown of its own (`lifted`): w is then a gentle
@@ -25,12 +27,11 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.contact.feet import contact_jacobian, feet_in_ground
 from softground.media.base import COMPONENTS
 from softground.media.wrench_space import SupportFunction
 from softground.planning.blocks import Block
 from softground.planning.dynamics.base import Dynamics, split_step, steps_of
-from softground.planning.dynamics.step_derivatives import step_derivatives
+from softground.planning.dynamics.step_derivatives import balance_derivatives
 from softground.planning.dynamics.units import ANGULAR_WRENCH, FORCE_UNIT, LINEAR_WRENCH, TWIST_ROWS
 from softground.planning.layout import TORQUE_UNIT, Layout
 from softground.robots.dynamics_derivatives import has_scalar_joints
@@ -55,24 +56,14 @@ class ClosedForm(Dynamics):
         """(n,) unit of each component of a wrench."""
         return np.where(COMPONENTS[self.feet_medium.kind] < 3, LINEAR_WRENCH, ANGULAR_WRENCH)
 
-    def foot_twists(self, q: Float[Array, " nq"], velocity: Float[Array, " nv"]) -> Float[Array, "f n"]:
-        """Twists of the feet at q when the robot moves with a velocity, surface frame, m/s and rad/s."""
-        kin = self.robot.kinematics(q)
-        feet = feet_in_ground(self.robot, kin, self.surface)
-        return contact_jacobian(feet, self.robot.foot_jacobians(kin), self.feet_medium) @ velocity
-
-    def wrenches(self, feet, scaled: Float[Array, "f n"]) -> Float[Array, "f n"]:
-        """Wrenches on the feet (surface frame, N and N m) at scaled twists s."""
-        unit = self.wrench_unit
-        one = jnp.ones(())  # the temperature is in the scaled twist
-        return jax.vmap(lambda medium, foot, s: SupportFunction(medium.vertices(foot), one).wrench(s / unit))(
-            self.feet_medium, feet, scaled
-        )
+    def respond(self, vertices: Float[Array, "k n"], scaled: Float[Array, " n"]) -> Float[Array, " n"]:
+        """Wrench on a foot (surface frame, N and N m) at a scaled twist s, which has the temperature in it."""
+        return SupportFunction(vertices, jnp.ones(())).wrench(scaled / self.wrench_unit)
 
 
 @eqx.filter_jit
 def _all_foot_twists(dynamics: ClosedForm, q, v):
-    return jax.vmap(dynamics.foot_twists)(q, v)
+    return jax.vmap(lambda q, v: dynamics.foot_twists(dynamics.met_pose(q, v), v))(q, v)
 
 
 class ClosedFormSteps(Block):
@@ -89,15 +80,13 @@ class ClosedFormSteps(Block):
         dynamics, robot, dt = self.dynamics, self.dynamics.robot, self.dynamics.dt
         q, v, lifted, torque, q_next, v_next = split_step(self.layout, local)
         scaled = lifted.reshape(-1, dynamics.twist_size)
-        kin = robot.kinematics(q)
-        feet = feet_in_ground(robot, kin, dynamics.surface)
-        jacobian = contact_jacobian(feet, robot.foot_jacobians(kin), dynamics.feet_medium)
-        wrenches = dynamics.wrenches(feet, scaled)
-        force = robot.inverse_dynamics(kin, v, (v_next - v) / dt) - robot.passive_force(kin, v_next)
-        force = jnp.asarray(force) - jnp.einsum("fnv,fn->v", jacobian, wrenches)
-        force = force.at[np.array(robot.actuated)].add(-TORQUE_UNIT * torque)
+        met = dynamics.met_pose(q, v_next)
+        force, twists = dynamics.balance(
+            met, v, v_next, lambda vertices, _: jax.vmap(dynamics.respond)(vertices, scaled)
+        )
+        force = jnp.asarray(force).at[np.array(robot.actuated)].add(-TORQUE_UNIT * torque)
         unit = dynamics.wrench_unit / LINEAR_WRENCH
-        twist = (jacobian @ v_next) * unit - eps / LINEAR_WRENCH * scaled
+        twist = twists * unit - eps / LINEAR_WRENCH * scaled
         motion = (q_next - robot.integrate(q, v_next, dt)) / dt
         return jnp.concatenate([motion, force / FORCE_UNIT, TWIST_ROWS * twist.reshape(-1)])
 
@@ -105,8 +94,16 @@ class ClosedFormSteps(Block):
         """Closed forms where the robot's joints allow them: ten times faster than differentiating `rows`."""
         if not has_scalar_joints(self.dynamics.robot):
             return super().jacobian(local, data, eps)
-        robot, layout = self.dynamics.robot, self.layout
-        by = step_derivatives(self.dynamics, split_step(layout, local), eps)
+        dynamics, robot, layout = self.dynamics, self.dynamics.robot, self.layout
+        q, v, lifted, _, _, v_next = split_step(layout, local)
+        met, scaled = dynamics.met_pose(q, v_next), lifted.reshape(-1, dynamics.twist_size)
+        by = balance_derivatives(dynamics, met, v, v_next, scaled, dynamics.respond)
+        force = [
+            rows.reshape(robot.nv, -1) / FORCE_UNIT for rows in (by.force_q, by.force_v, by.force_s, by.force_next)
+        ]
+        unit = (TWIST_ROWS * dynamics.wrench_unit / LINEAR_WRENCH)[:, None]
+        twist_q, twist_next = ((unit * rows).reshape(-1, robot.nv) for rows in (by.twist_q, by.twist_next))
+        twist_s = -TWIST_ROWS * eps / LINEAR_WRENCH * jnp.eye(layout.lifted)
         no_motion = jnp.zeros((layout.nq, layout.lifted + layout.nu))
         rate = np.eye(layout.nq) / self.dynamics.dt
         motor = np.zeros((layout.nv, layout.nu))
@@ -116,7 +113,10 @@ class ClosedFormSteps(Block):
         return jnp.concatenate(
             [
                 jnp.concatenate([-rate, 0 * rate, no_motion, rate, -np.eye(layout.nq)], axis=1),
-                jnp.concatenate([by.force_q, by.force_v, by.force_s, -motor, still[0], by.force_next], axis=1),
-                jnp.concatenate([by.twist_q, 0 * still[1], by.twist_s, no_torque, still[1], by.twist_next], axis=1),
+                jnp.concatenate([*force[:3], -motor, still[0], force[3] + dynamics.until_met * force[0]], axis=1),
+                jnp.concatenate(
+                    [twist_q, 0 * still[1], twist_s, no_torque, still[1], twist_next + dynamics.until_met * twist_q],
+                    axis=1,
+                ),
             ]
         )

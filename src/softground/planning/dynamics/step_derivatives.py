@@ -1,4 +1,4 @@
-"""Derivatives of the closed-form step in closed form: twenty times faster than differentiating it forwards.
+"""Derivatives of a step's balance of forces in closed form: twenty times faster than differentiating it forwards.
 
 The robot's part comes from `robots.dynamics_derivatives`. The ground's part depends on each foot by its pose alone,
 three numbers in the plane: the foot is differentiated by them, and its Jacobian carries that to all joints.
@@ -6,6 +6,7 @@ three numbers in the plane: the foot is differentiated by them, and its Jacobian
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import jax
@@ -15,8 +16,6 @@ from jaxtyping import Float
 
 from softground.arrays import Array
 from softground.contact.feet import contact_jacobian
-from softground.media.wrench_space import SupportFunction
-from softground.planning.dynamics.units import FORCE_UNIT, LINEAR_WRENCH, TWIST_ROWS
 from softground.planning.foot_pose import displaced, pose_directions
 from softground.robots.dynamics_derivatives import (
     foot_twist_derivative,
@@ -25,49 +24,47 @@ from softground.robots.dynamics_derivatives import (
 )
 
 if TYPE_CHECKING:
-    from softground.planning.dynamics.closed_form import ClosedForm
+    from softground.planning.dynamics.base import Dynamics
+
+Response = Callable[[Float[Array, "k n"], Float[Array, " n"]], Float[Array, " n"]]
+"""Wrench on a foot from the extreme wrenches of its set and what it responds to: a twist s, scaled or not."""
 
 
-class StepDerivatives(NamedTuple):
-    """Derivatives of the force rows and the twist rows by q, v, s and v+."""
+class BalanceDerivatives(NamedTuple):
+    """Derivatives of force = inverse dynamics - passive forces - sum J' wrench(q, s), and of the foot twists J(q) v+.
 
-    force_q: Float[Array, "nv nv"]
+    In N and N m, m/s and rad/s. Torques of motors enter force linearly and are left out.
+    """
+
+    force_q: Float[Array, "nv nv"]  # at constant s
     force_v: Float[Array, "nv nv"]
-    force_s: Float[Array, "nv nl"]
-    force_next: Float[Array, "nv nv"]
-    twist_q: Float[Array, "nl nv"]
-    twist_s: Float[Array, "nl nl"]
-    twist_next: Float[Array, "nl nv"]
+    force_s: Float[Array, "nv f n"]
+    force_next: Float[Array, "nv nv"]  # at constant s
+    twist_q: Float[Array, "f n nv"]
+    twist_next: Float[Array, "f n nv"]
 
 
-def step_derivatives(dynamics: ClosedForm, step: tuple[Array, ...], eps) -> StepDerivatives:
-    """Derivatives at a step, taken apart by `split_step`."""
-    q, v, lifted, _, _, v_next = step
+def balance_derivatives(dynamics: Dynamics, q, v, v_next, s: Float[Array, "f n"], respond: Response):
+    """Derivatives at a step from (q, v) to the velocity v_next, each foot's wrench being respond(its set, s)."""
     robot, dt = dynamics.robot, dynamics.dt
     bodies = tuple(foot.body for foot in robot.feet)
     kin = robot.kinematics(q)
     place, turn = robot.foot_poses(kin)
     jacobians = robot.foot_jacobians(kin)
     moving = inverse_dynamics_derivatives(robot, kin, v, (v_next - v) / dt)
-    contact = _foot_derivatives(dynamics, place, turn, jacobians @ v_next, lifted)
+    contact = _foot_derivatives(dynamics, place, turn, jacobians @ v_next, s, respond)
     posed = jnp.einsum("fip,fpj->fij", contact.wrench_pose, jacobians[:, pose_directions(robot)])
     pulled = wrench_pull_derivative(robot, kin, bodies, place, jacobians, contact.wrench)
     pulled = pulled + jnp.einsum("fiv,fij->vj", jacobians, posed)
-    damping, stiffness = np.diag(robot.damping), np.diag(robot.stiffness)
     turned = foot_twist_derivative(robot, kin, bodies, place, jacobians, v_next)
     twist_q = jnp.einsum("fnp,fpj->fnj", contact.twist_pose, jacobians[:, pose_directions(robot)])
-    twist_q = twist_q + jnp.einsum("fni,fij->fnj", contact.twist_motion, turned)
-    unit = (TWIST_ROWS * dynamics.wrench_unit / LINEAR_WRENCH)[None, :, None]
-    flat = lambda rows: (unit * rows).reshape(-1, robot.nv)  # noqa: E731
-    by_s = jnp.einsum("fiv,fin->vfn", jacobians, contact.wrench_s).reshape(robot.nv, -1)
-    return StepDerivatives(
-        (moving.by_q + stiffness - pulled) / FORCE_UNIT,
-        (moving.by_v - moving.by_a / dt) / FORCE_UNIT,
-        -by_s / FORCE_UNIT,
-        (moving.by_a / dt + damping) / FORCE_UNIT,
-        flat(twist_q),
-        -TWIST_ROWS * eps / LINEAR_WRENCH * jnp.eye(len(lifted)),
-        flat(jnp.einsum("fni,fij->fnj", contact.twist_motion, jacobians)),
+    return BalanceDerivatives(
+        force_q=moving.by_q + np.diag(robot.stiffness) - pulled,
+        force_v=moving.by_v - moving.by_a / dt,
+        force_s=-jnp.einsum("fiv,fin->vfn", jacobians, contact.wrench_s),
+        force_next=moving.by_a / dt + np.diag(robot.damping),
+        twist_q=twist_q + jnp.einsum("fni,fij->fnj", contact.twist_motion, turned),
+        twist_next=jnp.einsum("fni,fij->fnj", contact.twist_motion, jacobians),
     )
 
 
@@ -81,19 +78,16 @@ class FootDerivatives(NamedTuple):
     twist_motion: Float[Array, "f n 6"]
 
 
-def _foot_derivatives(dynamics: ClosedForm, place, turn, motion, lifted) -> FootDerivatives:
+def _foot_derivatives(dynamics: Dynamics, place, turn, motion, s, respond: Response) -> FootDerivatives:
     """Poses (place, turn) and twists `motion` (linear, angular; world) of all feet."""
     directions = np.eye(6)[pose_directions(dynamics.robot)]
     clearance = np.array([foot.clearance for foot in dynamics.robot.feet])
-    unit = dynamics.wrench_unit
-    scaled = lifted.reshape(-1, dynamics.twist_size)
 
     def one(medium, clearance, place, turn, motion, s):
         def meet(shift, s, motion):
             foot = displaced(dynamics.surface, clearance, place, turn, shift @ directions)
-            law = SupportFunction(medium.vertices(foot), jnp.ones(()))
             across = contact_jacobian(_one(foot), jnp.eye(6)[None], _one(medium))[0]  # twist in the medium's terms
-            return across.T @ law.wrench(s / unit), across @ motion
+            return across.T @ respond(medium.vertices(foot), s), across @ motion
 
         still = jnp.zeros(len(directions))
         wrench, _ = meet(still, s, motion)
@@ -102,7 +96,7 @@ def _foot_derivatives(dynamics: ClosedForm, place, turn, motion, lifted) -> Foot
         _, twist_motion = jax.jacfwd(meet, 2)(still, s, motion)
         return FootDerivatives(wrench, wrench_pose, wrench_s, twist_pose, twist_motion)
 
-    return jax.vmap(one)(dynamics.feet_medium, clearance, place, turn, motion, scaled)
+    return jax.vmap(one)(dynamics.feet_medium, clearance, place, turn, motion, s)
 
 
 def _one(tree):

@@ -1,0 +1,57 @@
+"""Starts: gaits turned from slope to slope, simulated trots and gallops."""
+
+import numpy as np
+import pytest
+
+from softground.errors import OptionError
+from softground.media.named import sand
+from softground.planning import gallop, trot_in_place, turned, walking
+from softground.planning.feet import feet_along
+from softground.planning.guesses import stance
+from softground.planning.trajectory import Trajectory
+from softground.robots import Robot
+from softground.simulation import Ground
+from softground.surfaces import Plane
+
+
+@pytest.fixture(scope="module")
+def robot() -> Robot:
+    return Robot.load("robosimian")
+
+
+def test_turned_gait_is_as_deep_in_the_new_slope(robot):
+    """The whole motion is turned about the origin, which both planes pass through."""
+    rng = np.random.default_rng(0)
+    q = stance(robot) + rng.uniform(-0.1, 0.1, (6, robot.nq))
+    v, torque = rng.normal(size=(6, robot.nv)), np.zeros((5, robot.nu))
+    q[:, 0] += np.linspace(0, 1, 6) - q[0, 0]
+    angle = np.deg2rad(12.5)
+    steeper = turned(robot, Trajectory(q, v, torque, 0.05), angle)
+    before = feet_along(robot, Plane(), q)
+    # The turned gait is moved along x to start at zero; so is its slope.
+    moved = q[0, 1] * np.sin(angle)
+    after = feet_along(robot, Plane(slope=angle, point=(moved, 0.0, 0.0)), steeper.q)
+    np.testing.assert_allclose(after.depth, before.depth, atol=1e-12)
+    np.testing.assert_allclose(after.tilt, before.tilt, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(steeper.v[:, :2], axis=1), np.linalg.norm(v[:, :2], axis=1))
+    assert steeper.q[0, 0] == 0.0
+
+
+def test_gaits_in_space_are_not_turned():
+    with pytest.raises(OptionError, match="track"):
+        turned(Robot.load("anymal"), Trajectory(np.zeros((2, 19)), np.zeros((2, 18)), np.zeros((1, 12)), 0.05), 0.1)
+
+
+def test_trot_in_place_and_gallop_are_simulated_at_500_hertz(robot):
+    """States are those of the runs, rates lead from one to the next, and a gallop's pairs of feet move together."""
+    problem = walking(robot, Ground(sand(2.0)), knots=25, period=0.6)
+    trot, leap = trot_in_place(problem, steps=1), gallop(problem, period=1.2, settle=1.2)
+    for guess in (trot, leap):
+        assert guess.q.shape == (25, robot.nq)
+        np.testing.assert_allclose(guess.v[1:], np.diff(guess.q, axis=0) / problem.dt, atol=1e-9)
+    depth = np.asarray(feet_along(robot, Plane(), leap.q).depth)
+    ahead = np.asarray(feet_along(robot, Plane(), leap.q).position)[0, :, 0] > leap.q[0, 0]
+    front, rear = depth[:, ahead], depth[:, ~ahead]
+    np.testing.assert_allclose(front[:, 0], front[:, 1], atol=1e-6)
+    assert np.corrcoef(front[:, 0], rear[:, 0])[0, 1] < 0  # half a period apart
+    assert abs(trot.q[-1, 0]) < 0.15
