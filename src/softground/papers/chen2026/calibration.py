@@ -1,8 +1,15 @@
-"""III.B: zeta and lambda from penetration tests, once, before any walk.
+"""III.B: zeta and lambda from penetration tests, once, before any walk; and the shear below the wedge.
 
 The paper pushes a small plate into its sand, and drags it. Our sand is 3D resistive force theory, and the plate is the
-foot itself: pushed down, and dragged sideways at the depths at which a robot stands. zeta is the factor of (8) that
-meets the push best; lambda makes the drag of (9), once its pile has grown, what the sand resists.
+foot itself, at the depths at which a robot stands:
+
+- pushed down: zeta is the factor of (8) that meets this best;
+- dragged sideways: lambda makes the force of (9), once its pile has grown, what the sand resists;
+- pushed down and sideways at once, by 45 degrees: what (9) leaves is the greatest shear.
+
+All three are linear least squares over depths. The third asks for the *greatest* shear, alpha_y(0, 0), because the law
+is calibrated as it is stepped: a convex law meets a foot that yields sideways with its greatest shear, whatever its
+direction.
 """
 
 from __future__ import annotations
@@ -12,7 +19,8 @@ import numpy as np
 
 from softground.media import Resistive, Wedge
 from softground.media.resistive import surface_of, wrenches
-from softground.media.wedge import lateral_force, sagittal_force
+from softground.media.wedge import lateral_force, sagittal_force, shear_force
+from softground.media.wedge.medium import FRICTION_ANGLE
 from softground.media.wedge.resistance import wall_stress
 from softground.papers.chen2026.law import solids
 from softground.robots.feet import HalfCylinder
@@ -22,16 +30,25 @@ SAND = Resistive(1.36)
 DEPTHS = np.linspace(0.005, 0.035, 13)  # m
 
 
-def calibrated(shape: HalfCylinder, sand: Resistive = SAND) -> Wedge:
-    """The law of the paper with zeta and lambda of this sand."""
-    unit = Wedge(zeta=1.0)
-    push, pushed = _forces(shape, sand, [0.0, 0.0, -1.0])[:, 2], _push_on_wedge(shape, unit)
-    zeta = float(push @ pushed / (pushed @ pushed))
-    drag = -_forces(shape, sand, [0.0, 1.0, 0.0])[:, 1]
-    per_length = zeta * np.asarray(
-        lateral_force(jnp.asarray(DEPTHS), jnp.asarray(jnp.inf), jnp.ones(()), wall_stress())
-    )
-    return Wedge(zeta=zeta, saturation_length=float(drag @ per_length / (per_length @ per_length)))
+OBLIQUE = np.pi / 4  # rad, below the horizontal
+ALL_BUT_LEVEL = np.array([0.0, 1.0, -1e-12])
+"""Direction sideways in which the shear is greatest; on a wedge that does not go down there is none."""
+
+
+def calibrated(shape: HalfCylinder, sand: Resistive = SAND, *, shear: bool = True) -> Wedge:
+    """The law of the paper with zeta and lambda of this sand; with its shear, or as printed."""
+    zeta = _factor(_push_on_wedge(shape), _forces(shape, sand, [0.0, 0.0, -1.0])[:, 2])
+    length = _factor(zeta * _on_wall(0.0), -_forces(shape, sand, [0.0, 1.0, 0.0])[:, 1])
+    if not shear:
+        return Wedge(zeta=zeta, saturation_length=length)
+    sideways = -_forces(shape, sand, [0.0, np.cos(OBLIQUE), -np.sin(OBLIQUE)])[:, 1]
+    below = sideways - zeta * length * _on_wall(OBLIQUE)
+    return Wedge(zeta=zeta, saturation_length=length, shear=_factor(zeta * _shear_on_wedge(shape), below))
+
+
+def _factor(unit: np.ndarray, wanted: np.ndarray) -> float:
+    """By which the one comes closest to the other."""
+    return float(unit @ wanted / (unit @ unit))
 
 
 def _forces(shape: HalfCylinder, sand: Resistive, direction: list[float]) -> np.ndarray:
@@ -41,8 +58,21 @@ def _forces(shape: HalfCylinder, sand: Resistive, direction: list[float]) -> np.
     return float(sand.scale * sand.strength) * generic[0, :, 0, :3]
 
 
-def _push_on_wedge(shape: HalfCylinder, law: Wedge) -> np.ndarray:
-    """N, at `DEPTHS`: the closed form (8) of a level foot pushed down."""
+def _push_on_wedge(shape: HalfCylinder) -> np.ndarray:
+    """N, at `DEPTHS`: the closed form (8) of a level foot pushed down, zeta = 1."""
     down = np.array([0.0, 0.0, -1.0])
-    scale, angle = float(law.zeta), law.friction_angle
-    return np.array([sagittal_force(one.faces, down, angle, scale, shape.width)[2] for one in solids(shape, DEPTHS)])
+    return np.array(
+        [sagittal_force(one.faces, down, FRICTION_ANGLE, 1.0, shape.width)[2] for one in solids(shape, DEPTHS)]
+    )
+
+
+def _shear_on_wedge(shape: HalfCylinder) -> np.ndarray:
+    """N, at `DEPTHS`: greatest shear below a level foot, zeta = 1."""
+    return np.array(
+        [-shear_force(one.faces, ALL_BUT_LEVEL, FRICTION_ANGLE, 1.0, shape.width) for one in solids(shape, DEPTHS)]
+    )
+
+
+def _on_wall(gamma: float) -> np.ndarray:
+    """N/m, at `DEPTHS`: (9) per saturation length on a side that moves ahead and, by gamma, down; zeta = 1."""
+    return np.asarray(lateral_force(jnp.asarray(DEPTHS), jnp.asarray(jnp.inf), jnp.ones(()), wall_stress(gamma)))

@@ -1,15 +1,22 @@
-"""IV.A: what the augmented models make of a stance of the experiment, on sand and with the rigid-ground assumption.
+"""IV.A: what models make of a stance of the experiment, on sand and with the rigid-ground assumption.
 
 A prediction starts from the robot's state at touch-down and is given its motor torques, sample by sample (the paper's
-torque feedback), and nothing else of the stance. The sagittal model gives the thigh and calf angles, F_x, F_z, slip x_s
-and sinkage z_s, the frontal model F_y and y_s. Slip and sinkage count from the start of the stance: the foot is in the
-sand by then, to a depth that the rigid assumption is not to blame for. Left stances are mirrored: the frontal model
-stands on its right foot.
+torque feedback), and nothing else of the stance. `MODELS`:
+
+printed    the augmented models of the paper, one per plane, on the law as printed, (8) and (9);
+proposed   the same on the law with shear below the wedge;
+unified    the whole biped in space on that law: the unified model that the paper leaves to future work;
+rigid      the planar models without slip and sinkage.
+
+In the plane the sagittal model gives the thigh and calf angles, F_x, F_z, slip x_s and sinkage z_s, the frontal model
+F_y and y_s. Slip and sinkage count from the start of the stance: the foot is in the sand by then, to a depth that the
+rigid assumption is not to blame for. Left stances are mirrored: the frontal model stands on its right foot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -19,14 +26,28 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from softground.media import Wedge
 from softground.papers.chen2026.calibration import calibrated
 from softground.papers.chen2026.experiment import DT, StanceOfWalk, robot
 from softground.papers.chen2026.models import frontal_model, sagittal_model
-from softground.papers.chen2026.stance import INTRUSION, Stance, rigid_stance, sand_stance
+from softground.papers.chen2026.shared_sinkage import frontal_motion, frontal_stance, sinkage_of
+from softground.papers.chen2026.stance import INTRUSION, Stance, StanceMotion, rigid_stance, sand_stance
+from softground.simulation import Simulator
+from softground.simulation.simulator import Record, State
 
 QUANTITIES = ("swing thigh", "swing calf", "stance thigh", "stance calf", "F_x", "F_y", "F_z", "x_s", "y_s", "z_s")
 UNITS = dict.fromkeys(QUANTITIES[:4], "rad") | dict.fromkeys(QUANTITIES[4:7], "N") | dict.fromkeys(QUANTITIES[7:], "m")
-MODELS = ("proposed", "rigid")
+MODELS = ("printed", "proposed", "unified", "rigid")
+
+
+class Motions(NamedTuple):
+    """Stances of the whole robot; leading axis of stances."""
+
+    foot: np.ndarray  # (s,) that carries: 0 left, 1 right
+    q: Float[np.ndarray, "s t nq"]
+    v: Float[np.ndarray, "s t nv"]
+    torque: Float[np.ndarray, "s t 6"]  # N m
+    wrench: Float[np.ndarray, "s t 2 6"]  # N, N m, on the feet, world
 
 
 class Planar(NamedTuple):
@@ -40,6 +61,7 @@ class Planar(NamedTuple):
 class Measured(NamedTuple):
     """Stances as the experiment has them."""
 
+    whole: Motions
     sagittal: Planar
     frontal: Planar
     values: dict[str, Float[np.ndarray, "s t"]]  # by quantity
@@ -47,14 +69,20 @@ class Measured(NamedTuple):
 
 def measured(stances: Sequence[StanceOfWalk]) -> Measured:
     """The experiment's stances, in the models' terms."""
-    q, v, torque, force = (
+    series = (
         np.stack([stance.samples[name].values for stance in stances])
         for name in ("configuration", "velocity", "torque", "wrench_world")
     )
-    foot, each = np.array([stance.foot for stance in stances]), np.arange(len(stances))
+    return described(Motions(np.array([stance.foot for stance in stances]), *series))
+
+
+def described(whole: Motions) -> Measured:
+    """Motions of the whole robot, in the models' terms."""
+    foot, q, v, torque, wrench = whole
+    each = np.arange(len(foot))
     mirror = np.where(foot == 0, -1.0, 1.0)[:, None]
     place, speed, pitch, roll, pitch_rate, roll_rate = _senses(q, v)
-    place, speed, force = (x[each, :, foot] for x in (place, speed, force))
+    place, speed, force = (x[each, :, foot] for x in (place, speed, wrench))
     way = place - place[:, :1]
     depth = robot().feet[0].clearance - place[:, :, 2]
     stance, swing = 3 * foot[:, None] + np.arange(3), 3 * (1 - foot[:, None]) + np.arange(3)
@@ -85,7 +113,7 @@ def measured(stances: Sequence[StanceOfWalk]) -> Measured:
     rows = (sw[..., 1], sw[..., 2], st[..., 1], st[..., 2])
     forces = (force[..., 0], mirror * force[..., 1], force[..., 2])
     ways = (way[..., 0], mirror * way[..., 1], way[..., 2])
-    return Measured(sagittal, frontal, dict(zip(QUANTITIES, (*rows, *forces, *ways), strict=True)))
+    return Measured(whole, sagittal, frontal, dict(zip(QUANTITIES, (*rows, *forces, *ways), strict=True)))
 
 
 def _columns(*series: np.ndarray) -> np.ndarray:
@@ -111,34 +139,74 @@ def _senses(q, v):
 
 
 def predicted(stances: Measured) -> dict[str, dict[str, Float[np.ndarray, "s t"]]]:
-    """By model ("proposed", "rigid") and quantity."""
-    return {model: _predicted(model, stances) for model in MODELS}
+    """By model (`MODELS`) and quantity."""
+    return {
+        model: _in_space(stances.whole) if model == "unified" else _in_planes(model, stances.sagittal, stances.frontal)
+        for model in MODELS
+    }
 
 
-def _predicted(model: str, stances: Measured) -> dict[str, np.ndarray]:
-    sagittal, frontal = (
-        jax.tree.map(np.asarray, _program(model, plane)(*start))
-        for plane, start in (("sagittal", stances.sagittal), ("frontal", stances.frontal))
-    )
-    angles = (sagittal.q[..., 5], sagittal.q[..., 6], sagittal.q[..., 4], sagittal.q[..., 3])
-    forces = (sagittal.force[..., 0], frontal.force[..., 0], sagittal.force[..., 1])
-    ways = (sagittal.q[..., 0], frontal.q[..., 0], sagittal.q[..., 1] - sagittal.q[:, :1, 1])
+def _in_planes(model: str, sagittal: Planar, frontal: Planar) -> dict[str, np.ndarray]:
+    motions = _rigid_program()(sagittal, frontal) if model == "rigid" else _on_sand(model, sagittal, frontal)
+    along, across = jax.tree.map(np.asarray, motions)
+    angles = (along.q[..., 5], along.q[..., 6], along.q[..., 4], along.q[..., 3])
+    forces = (along.force[..., 0], across.force[..., 0], along.force[..., 1])
+    ways = (along.q[..., 0], across.q[..., 0], along.q[..., 1] - along.q[:, :1, 1])
     return dict(zip(QUANTITIES, (*angles, *forces, *ways), strict=True))
 
 
-@cache
-def _program(model: str, plane: str):
-    """Compiled (q, v, torque) -> motions of a model, for as many stances as are given."""
-    build = sagittal_model if plane == "sagittal" else frontal_model
-    if model == "rigid":
-        stance: Stance = rigid_stance(build, DT)
-    else:
-        stance = sand_stance(build(), calibrated(robot().feet[0].shape), DT)  # type: ignore[arg-type]
-    kept = slice(INTRUSION, None) if stance.rigid else slice(None)
-    still = stance.start()
+def _on_sand(model: str, sagittal: Planar, frontal: Planar) -> tuple[StanceMotion, StanceMotion]:
+    """Motions in both planes. The law as printed is taken as one whose shear is zero: one program for both."""
+    law = _law()
+    return _sand_program()(law if model == "proposed" else replace(law, shear=0.0), sagittal, frontal)
 
-    def one(q, v, torque):
-        return stance.motion(eqx.tree_at(lambda s: (s.q, s.v), still, (q[kept], v[kept])), torque)
+
+def _law() -> Wedge:
+    return calibrated(robot().feet[0].shape)  # type: ignore[arg-type]
+
+
+def _in_space(whole: Motions) -> dict[str, np.ndarray]:
+    record = jax.tree.map(np.asarray, _spatial_program()(whole.q[:, 0], whole.v[:, 0], whole.torque))
+    return described(Motions(whole.foot, record.q, record.v, whole.torque, record.wrench_world)).values
+
+
+@cache
+def _sand_program():
+    """Compiled (law, sagittal, frontal) -> motions in both planes, for as many stances as are given."""
+
+    def one(law: Wedge, sagittal: Planar, frontal: Planar) -> tuple[StanceMotion, StanceMotion]:
+        along, across = sand_stance(sagittal_model(), law, DT), frontal_stance(law, DT)
+        first = along.motion(_started(along, sagittal), sagittal.torque)
+        return first, frontal_motion(across, _started(across, frontal), frontal.torque, sinkage_of(first))
+
+    return jax.jit(jax.vmap(one, in_axes=(None, 0, 0)))
+
+
+@cache
+def _rigid_program():
+    """Compiled (sagittal, frontal) -> motions in both planes, for as many stances as are given."""
+    stances = rigid_stance(sagittal_model, DT), rigid_stance(frontal_model, DT)
+
+    def one(*planes: Planar) -> tuple[StanceMotion, ...]:
+        pairs = zip(stances, planes, strict=True)
+        return tuple(stance.motion(_started(stance, plane), plane.torque) for stance, plane in pairs)
+
+    return jax.jit(jax.vmap(one))
+
+
+def _started(stance: Stance, plane: Planar) -> State:
+    kept = slice(INTRUSION, None) if stance.rigid else slice(None)
+    return eqx.tree_at(lambda state: (state.q, state.v), stance.start(), (plane.q[kept], plane.v[kept]))
+
+
+@cache
+def _spatial_program():
+    """Compiled (q, v, torques) -> records of the whole robot on the law with shear."""
+    simulator = Simulator(robot(), _law(), DT)
+    still = simulator.initial_state()
+
+    def one(q, v, torque) -> Record:
+        return simulator.rollout(eqx.tree_at(lambda state: (state.q, state.v), still, (q, v)), torque)[1]
 
     return jax.jit(jax.vmap(one))
 
