@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -41,8 +41,3 @@ def standard_stages(eps: float = 1.0, final_eps: float | None = None) -> tuple[S
     rough = tuple(Stage(value, optimality=1e-2, iterations=150 if k == 0 else 60) for k, value in enumerate(values))
     polish = Stage(final, "exact", iterations=60, damping=Damping(v=1e-2, torque=3e-3), barrier=1e-4)
     return (*rough, polish)
-
-
-def quick_stages(eps: float = 1.0) -> tuple[Stage, ...]:
-    """Gauss-Newton only: a feasible gait, near a good one."""
-    return tuple(replace(stage, optimality=None) for stage in standard_stages(eps)[:1])

@@ -3,9 +3,9 @@
 The planner is `softground.planning`. Here is one file a study, and the gaits that they share.
 """
 
-from softground.papers.zhu2021 import flat, not_optimised, slopes
+from softground.papers.zhu2021 import flat, not_optimised, slopes, wavy
 
-STUDIES = (flat.STUDY, slopes.STUDY, not_optimised.STUDY)
+STUDIES = (flat.STUDY, slopes.STUDY, wavy.STUDY, not_optimised.STUDY)
 """In the order of the paper."""
 
 __all__ = ["STUDIES"]

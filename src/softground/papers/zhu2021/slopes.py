@@ -16,14 +16,14 @@ from softground.papers.zhu2021.table_one import SLOPES
 from softground.simulation.figures import COLOURS, STYLE
 
 QUICK = (-2.5, 2.5)
-SHOWN = (-20.0, -10.0, 10.0, 20.0)
+SHOWN = (-20.0, 20.0)
 ROWS_TO_MATCH = 12
 
 
 def perform(options: Options) -> Findings:
     wanted = QUICK if options.quick else tuple(SLOPES)
     found = sweep(wanted, options.quick, options.workers)
-    shown = {f"{slope:g} deg": found[slope].plan for slope in SHOWN if slope in found}
+    shown = {slope: gait_figure({f"{slope:g} degrees": found[slope].plan}) for slope in SHOWN if slope in found}
     return Findings(
         checks=checks(found),
         metrics={
@@ -31,7 +31,7 @@ def perform(options: Options) -> Findings:
             for slope, gait in found.items()
         },
         tables=[Table("table_i", "Table I, beside ours", [row(slope, gait) for slope, gait in found.items()])],
-        figures={"slopes": figure(found)} | ({"gaits": gait_figure(shown)} if shown else {}),
+        figures={"slopes": figure(found)} | {f"gait_{slope:g}_degrees": picture for slope, picture in shown.items()},
         notes=[
             gaits.STRENGTH_NOTE,
             gaits.COST_NOTE,
