@@ -1,5 +1,7 @@
 """Stepping bipeds: the placement rule against the pendulum it is made for, the swing, round feet, a walk."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -102,3 +104,12 @@ def test_walks_twenty_steps_at_the_wanted_speed(walks):
 
 def test_a_speed_too_great_is_a_fall(walks):
     assert find_fall(walks(1.5)) is not None
+
+
+def test_turns_as_it_is_told(walks):
+    """There is no motor about the vertical: the feet that carry twist on the ground."""
+    run = walks(0.2, gait=replace(GAIT, turn=0.3, steering=0.02))
+    assert find_fall(run) is None
+    w, z = run["configuration"].values[:, [3, 6]].T
+    yaw = np.unwrap(2 * np.arctan2(z, w))
+    assert (yaw[2400] - yaw[1600]) / 1.6 == pytest.approx(0.3, rel=0.15)  # over four strides

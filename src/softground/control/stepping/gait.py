@@ -19,6 +19,9 @@ class SteppingGait(eqx.Module):
     com_height: float | Array = 0.39  # m, over the sole that carries
     landing: float | Array = 0.0  # depth at which a swing ends, as a share of how deep feet sink; 0: at the surface
     learning: float | Array = 0.2  # share of the error of speed of a step that corrects the next
+    turn: float | Array = 0.0  # rad/s, wanted; to the left
+    stagger: float | Array = 0.0  # m, by which left feet land further ahead and right ones further back: it turns
+    steering: float | Array = 0.0  # m of stagger per rad/s of turn that a stride lacks, learned from step to step
     settle: float | Array = 0.8  # s, in place at first
     ramp: float | Array = 0.8  # s, over which the speed then grows to its full size
 

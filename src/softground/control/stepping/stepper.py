@@ -30,6 +30,10 @@ class Memory(NamedTuple):
     """Of the centre of mass when the step began, m."""
     correction: Float[Array, ""]
     """Of the wanted speed, m/s: feet slip, so that the pendulum's steps lead to another speed."""
+    headings: Float[Array, "2 2"]
+    """Of the base when this step began, and the one before: unit vectors."""
+    stagger: Float[Array, ""]
+    """Learned so far, m."""
 
 
 class Seen(NamedTuple):
@@ -58,7 +62,8 @@ class Stepper(eqx.Module):
         self.standing = holding(controller.robot, controller.frames, controller.robot.posture)
 
     def initial_memory(self) -> Memory:
-        return Memory(jnp.asarray(-1), jnp.zeros(3), jnp.zeros(()), jnp.zeros(2), jnp.zeros(()))
+        zero = jnp.zeros(())
+        return Memory(jnp.asarray(-1), jnp.zeros(3), zero, jnp.zeros(2), zero, jnp.zeros((2, 2)), zero)
 
     def act(self, memory: Memory, time, q, v) -> tuple[Memory, Float[Array, " nu"]]:
         """Torques (N m) for the next period."""
@@ -85,12 +90,16 @@ class Stepper(eqx.Module):
         level = jnp.where(memory.step < 0, seen.feet[step % 2, 2], leaving[2]) - self._clearance
         speed = (seen.com[:2] - memory.place) @ seen.heading / self.gait.stance
         missing = jnp.where(memory.step < 1, 0.0, self._wanted(time) - speed)
+        turn = _angle(memory.headings[1], seen.heading) / (2 * self.gait.stance)
+        straying = jnp.where(memory.step < 2, 0.0, self.gait.turn * self.gait.growth(time) - turn)
         return Memory(
             step,
             keep(leaving, memory.lift_off),
             keep(level, memory.level),
             keep(seen.com[:2], memory.place),
             keep(memory.correction + self.gait.learning * missing, memory.correction),
+            keep(jnp.stack([seen.heading, memory.headings[0]]), memory.headings),
+            keep(memory.stagger + self.gait.steering * straying, memory.stagger),
         )
 
     def _wanted(self, time) -> Float[Array, ""]:
@@ -102,15 +111,18 @@ class Stepper(eqx.Module):
         carrying, swinging = memory.step % 2, 1 - memory.step % 2
         since = time - memory.step * gait.stance
         forward = jnp.stack([seen.heading, jnp.stack([-seen.heading[1], seen.heading[0]])])  # (forwards, left)
+        left = jnp.where(swinging == 0, 1.0, -1.0)
         landing = next_foot(
             gait,
             forward @ seen.com[:2],
             forward @ seen.com_velocity[:2],
             forward @ seen.feet[carrying, :2],
-            jnp.where(swinging == 0, 1.0, -1.0),
+            left,
             gait.stance - since,
             jnp.stack([self._wanted(time) + memory.correction, jnp.zeros(())]),
         )
+        stagger = gait.stagger * gait.growth(time) + memory.stagger
+        landing = landing + jnp.stack([left * stagger, jnp.zeros(())])
         end = jnp.append(landing @ forward, self._clearance + gait.landing * memory.level)
         position, velocity, acceleration = cycloid(memory.lift_off, end, gait.swing_height, gait.stance, since)
         zero, still = jnp.zeros(3), jnp.zeros(6)
@@ -124,3 +136,8 @@ class Stepper(eqx.Module):
             frames=frames,
             in_contact=jnp.arange(2) == carrying,
         )
+
+
+def _angle(before: Float[Array, "2"], after: Float[Array, "2"]) -> Float[Array, ""]:
+    """From one direction in the plane to another, to the left (rad)."""
+    return jnp.arctan2(before[0] * after[1] - before[1] * after[0], before @ after)

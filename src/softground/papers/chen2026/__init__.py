@@ -5,7 +5,16 @@ models (`models`), their stances (`stance`), the rolling foot (`rolling`), the w
 (`experiment`), what the models make of them (`prediction`), and the studies.
 """
 
-from softground.papers.chen2026 import classification, comparison, identification, law, rolling_feet, speed, transport
+from softground.papers.chen2026 import (
+    classification,
+    comparison,
+    identification,
+    law,
+    rolling_feet,
+    speed,
+    transport,
+    turning,
+)
 
 STUDIES = (
     law.STUDY,
@@ -15,6 +24,7 @@ STUDIES = (
     transport.STUDY,
     identification.STUDY,
     classification.STUDY,
+    turning.STUDY,
     speed.STUDY,
 )
 """In the order of the paper."""
