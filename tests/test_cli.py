@@ -69,6 +69,8 @@ def test_same_seed_same_numbers(tmp_path):
         (["simulate", "foot", "--dt", "nan"], "--dt must be positive, got nan"),
         (["simulate", "foot", "--seconds", "-1"], "--seconds must be positive"),
         (["simulate", "foot", "--slope", "95"], "between -90 and 90 degrees, got 95"),
+        (["simulate", "foot", "--terrain", "no_such.stl"], "mesh file not found: no_such.stl"),
+        (["simulate", "foot", "--terrain", "any.stl", "--slope", "5"], "cannot be given together"),
         (["simulate", "foot", "--ground", "firm", "--eps", "1"], "firm has no eps: its options are strength"),
         (["simulate", "foot", "--feet", "sol"], "unknown foot 'sol'"),
         (["simulate", "foot", "--lock", "knee_*"], "knee_"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from softground.errors import OptionError
@@ -15,6 +16,26 @@ def medium_of(ground: str, **options: float):
     from softground.media import load_medium, named_medium
 
     return (load_medium if ground.endswith(".json") else named_medium)(ground, **options)
+
+
+def surface_of(slope: float, terrain: Path | None):
+    """A plane of this slope (degrees), or the terrain in a mesh file."""
+    import numpy as np
+
+    from softground.surfaces import MeshSurface, Plane
+
+    if not -90 < slope < 90:
+        raise OptionError(f"--slope must lie between -90 and 90 degrees, got {slope:g}")
+    if terrain is None:
+        return Plane(slope=np.deg2rad(slope))
+    if slope:
+        raise OptionError("--slope and --terrain cannot be given together: turn the mesh")
+    return MeshSurface(terrain)
+
+
+def place_in_words(slope: float, terrain: Path | None) -> str:
+    """What a title says of the surface."""
+    return f", {terrain.name}" if terrain else f", {slope:g} deg slope" if slope else ""
 
 
 def check_positive(**options: float) -> None:

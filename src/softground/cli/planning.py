@@ -11,8 +11,7 @@ from typing import Annotated
 import typer
 
 from softground.cli.application import Json, Quiet, app, configure_jax
-from softground.cli.options import check_positive, medium_of, names
-from softground.errors import OptionError
+from softground.cli.options import check_positive, medium_of, names, place_in_words, surface_of
 from softground.tables import print_pairs
 
 
@@ -27,6 +26,7 @@ def plan(
     ground: Annotated[str, typer.Option(help="Granular: sand, pebbles, beads; or a learned one (.json).")] = "sand",
     strength: Annotated[float, typer.Option(help="Factor on the forces of the ground.")] = 1.0,
     slope: Annotated[float, typer.Option(help="Inclination in degrees, rising towards +x.")] = 0.0,
+    terrain: Annotated[Path | None, typer.Option(help="Watertight mesh (STL, OBJ, PLY; metres, z up).")] = None,
     speed: Annotated[float, typer.Option(help="Of the base along x, m/s.")] = 0.4,
     out: Annotated[Path, typer.Option(help="Planned gait to write (netCDF, like a run).")] = Path("gait.nc"),
     guess: Annotated[str, typer.Option(help="walk, trot (in place), gallop, or a gait (.nc) to start from.")] = "walk",
@@ -45,27 +45,22 @@ def plan(
 ) -> None:
     """Plan a gait on yielding ground: no contact schedule, only a speed. Ctrl-C keeps the best so far."""
     check_positive(strength=strength, dt=dt, period=period, eps=eps, seconds=seconds)
-    if not -90 < slope < 90:
-        raise OptionError(f"--slope must lie between -90 and 90 degrees, got {slope:g}")
     configure_jax()
-    import numpy as np
-
     from softground.planning import command
     from softground.planning.problem import walking
     from softground.robots import Robot
     from softground.simulation import Ground, save_run
-    from softground.surfaces import Plane
 
     form = command.dynamics_named(dynamics)
     model = Robot.load(robot, feet=names(feet), lock=names(lock) or (), planar=planar)
-    surface = Plane(slope=np.deg2rad(slope))
+    surface = surface_of(slope, terrain)
     problem = walking(
         model, Ground(medium_of(ground, strength=strength), surface), speed, knots=knots, dt=dt, period=period
     )
     found = command.plan_gait(
         problem, guess, eps=eps, dynamics=form, seconds=seconds, state=state, progress=not (quiet or as_json)
     )
-    title = f"{model.name} walks on {ground}" + (f", {slope:g} deg slope" if slope else "")
+    title = f"{model.name} walks on {ground}{place_in_words(slope, terrain)}"
     save_run(out, found.dataset(shlex.join(sys.argv), title))
     if as_json:
         print(json.dumps(command.summary(found) | {"gait_file": str(out)}))

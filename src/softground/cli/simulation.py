@@ -11,8 +11,7 @@ from typing import Annotated
 import typer
 
 from softground.cli.application import Json, Quiet, app, configure_jax
-from softground.cli.options import check_positive, medium_of, names
-from softground.errors import OptionError
+from softground.cli.options import check_positive, medium_of, names, place_in_words, surface_of
 from softground.tables import print_pairs, print_rows
 
 
@@ -40,6 +39,7 @@ def simulate(
     robot: Annotated[str, typer.Argument(help="Name in the catalogue (softground robots), or an MJCF or URDF file.")],
     ground: Annotated[str, typer.Option(help="Medium: see softground media; or a learned one (.json).")] = "sand",
     slope: Annotated[float, typer.Option(help="Inclination in degrees, rising towards +x.")] = 0.0,
+    terrain: Annotated[Path | None, typer.Option(help="Watertight mesh (STL, OBJ, PLY; metres, z up).")] = None,
     seconds: Annotated[float, typer.Option(help="Duration, s.")] = 3.0,
     out: Annotated[Path, typer.Option(help="Run file to write (netCDF).")] = Path("run.nc"),
     feet: Annotated[list[str] | None, typer.Option(help="Bodies, geoms or sites; commas, or give it again.")] = None,
@@ -60,8 +60,6 @@ def simulate(
     """Drop a robot on a ground and let it hold its posture."""
     grains = {} if eps is None else {"eps": eps}  # only granular ground has a temperature
     check_positive(dt=dt, seconds=seconds, strength=strength, **grains)
-    if not -90 < slope < 90:
-        raise OptionError(f"--slope must lie between -90 and 90 degrees, got {slope:g}")
     configure_jax()
     import numpy as np
 
@@ -69,16 +67,16 @@ def simulate(
     from softground.robots import Robot
     from softground.simulation import Ground, Simulator, run, save_run
     from softground.simulation.summary import summarise
-    from softground.surfaces import Plane
 
+    surface = surface_of(slope, terrain)
     medium = medium_of(ground, strength=strength, **grains)
     model = Robot.load(robot, feet=names(feet), lock=names(lock) or (), planar=planar)
-    simulator = Simulator(model, Ground(medium, Plane(slope=np.deg2rad(slope))), dt)
+    simulator = Simulator(model, Ground(medium, surface), dt)
     v = None if seed is None else 0.1 * np.random.default_rng(seed).normal(size=model.nv)
     state = simulator.initial_state(v=v, height=height)
     control = hold_posture(model) if model.nu else None
     progress = not (quiet or as_json)
-    title = f"{model.name} on {ground}" + (f", {slope:g} deg slope" if slope else "")
+    title = f"{model.name} on {ground}{place_in_words(slope, terrain)}"
     dataset = run(
         simulator,
         state,

@@ -39,5 +39,5 @@ def standard_stages(eps: float = 1.0, final_eps: float | None = None) -> tuple[S
     if values[-1] != final:
         values.append(final)
     rough = tuple(Stage(value, optimality=1e-2, iterations=150 if k == 0 else 60) for k, value in enumerate(values))
-    polish = Stage(final, "exact", iterations=60, damping=Damping(v=1e-2, torque=3e-3), barrier=1e-4)
+    polish = Stage(final, "exact", iterations=120, damping=Damping(v=1e-2, torque=3e-3), barrier=1e-4)
     return (*rough, polish)
