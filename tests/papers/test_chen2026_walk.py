@@ -1,5 +1,7 @@
 """Calibration and predictions of chen2026, on a walk in sand."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,12 +10,13 @@ import pytest
 from softground.media import FootInGround, Wedge
 from softground.papers.chen2026 import comparison, rolling_feet, transport
 from softground.papers.chen2026.calibration import DEPTHS, OBLIQUE, SAND, _forces, _push_on_wedge, calibrated
-from softground.papers.chen2026.experiment import DT, robot, stances, walk
+from softground.papers.chen2026.experiment import DT, robot, stances, walk, walks_on
 from softground.papers.chen2026.models import frontal_model
 from softground.papers.chen2026.prediction import QUANTITIES, Measured, _on_sand, measured
 from softground.papers.chen2026.shared_sinkage import SharedSinkage, Sinkage
 from softground.papers.study import Options
 from softground.robots.feet import HalfCylinder
+from softground.simulation.fall import find_fall
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +69,14 @@ def test_measured_stances_are_in_the_models_terms(found):
     assert (found.values["z_s"][:, -1] < -0.002).all()  # it sinks
     # Set down at the surface, to a millimetre.
     np.testing.assert_allclose(found.sagittal.q[:, 1], 0.0, atol=1e-3)
+
+
+def test_walks_on_the_law_of_the_paper_with_its_shear(shape):
+    """The pendulum that sways from foot to foot needs a sideways force of m omega^2 W / 2 = 18 N; (9) has a tenth."""
+    law = calibrated(shape)
+    walks = walks_on(law, depth=0.02, seconds=2.0)
+    assert find_fall(walks(0.3)) is None
+    assert find_fall(walks(0.3, replace(law, shear=0.0))) is not None
 
 
 def test_shared_sinkage_gives_its_load_and_the_sideways_force_of_the_medium(shape):
