@@ -81,6 +81,11 @@ def test_same_seed_same_numbers(tmp_path):
         (["walk", "icub", "--ground", "sand"], "ground of springs and dampers, foam or firm, got --ground sand"),
         (["walk", "robosimian"], "walking needs two flat feet, robosimian has 4 feet"),
         (["walk", "icub", "--noise", "-1"], "sigma of the noise must be >= 0"),
+        (["walk", "icub", "--strength", "2"], "--strength is for robots on round feet: give --k and --b instead"),
+        (["walk", "biped", "--noise", "5"], "--noise is for robots on flat feet, biped has round ones"),
+        (["walk", "biped", "--ground", "sand", "--k", "1e6"], "--k and --b are for springy ground"),
+        (["walk", "biped", "--ground", "mud"], "must be one of beads, firm, foam, pebbles, sand, wedge"),
+        (["walk", "biped", "--strength", "0"], "--strength must be positive, got 0"),
     ],
 )
 def test_bad_options_are_one_line_and_exit_2(arguments, message, tmp_path, monkeypatch):
@@ -123,7 +128,22 @@ def test_help_teaches_and_does_not_import_jax():
     subprocess.run([sys.executable, "-c", code], check=True)
     text = call("simulate", "--help").output
     assert "softground simulate robosimian --slope 5" in text
-    assert "softground walk icub --k 8e5 --b 1e4 --out run.nc" in call("walk", "--help").output
+    walking = call("walk", "--help").output
+    assert "softground walk icub --k 8e5 --b 1e4 --out run.nc" in walking
+    assert "softground walk biped --ground sand --speed 0.2" in walking
+
+
+def test_a_walk_that_falls_is_a_fall(tmp_path):
+    """On round feet, much too fast: written down, and no number for what it cost."""
+    ground = ["--ground", "firm", "--k", "2e7", "--b", "2e5"]
+    out = tmp_path / "run.nc"
+    result = call("walk", "biped", *ground, "--speed", "9", "--seconds", "1.6", "--json", "--out", out)
+    assert result.exit_code == 0, result.output
+    summary = json.loads(result.stdout)
+    assert summary["fell"] is True
+    assert summary["cost_of_transport"] is None
+    assert 0.8 < summary["fell_at_s"] < 1.6  # it steps in place for the first 0.8 s
+    assert load_run(out).attrs["robot"] == "biped"
 
 
 @pytest.mark.parametrize(

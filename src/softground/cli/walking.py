@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,82 +15,228 @@ from softground.cli.options import check_positive, medium_of
 from softground.errors import OptionError
 from softground.tables import print_pairs
 
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from softground.control.walking.walk import Belief
+    from softground.media import Medium, ViscoElastic
+    from softground.robots import Robot
+
 
 @app.command(
     epilog="Examples:\n\n"
     "[bold]softground walk icub --k 8e5 --b 1e4 --out run.nc[/]   then   [bold]softground view run.nc[/]\n\n"
     "[bold]softground walk icub --k 8e5 --controller rigid[/]   which falls\n\n"
-    "[bold]softground walk icub --estimate --guess-k 3.2e6 --noise 5 --seed 1[/]"
+    "[bold]softground walk icub --estimate --guess-k 3.2e6 --noise 5 --seed 1[/]\n\n"
+    "[bold]softground walk biped --ground sand --speed 0.2[/]   then   [bold]softground cost run.nc --start 4[/]\n\n"
+    "[bold]softground walk biped --ground wedge --speed 0.3 --turn 0.5[/]"
 )
 def walk(
-    robot: Annotated[str, typer.Argument(help="A biped with flat feet: icub, talos, g1, or a file.")],
-    ground: Annotated[str, typer.Option(help="foam or firm.")] = "foam",
-    k: Annotated[float | None, typer.Option(help="Stiffness of the ground, N/m per m2 of sole.")] = None,
-    b: Annotated[float | None, typer.Option(help="Damping of the ground, N s/m per m2 of sole.")] = None,
-    controller: Annotated[str, typer.Option(help="compliant (knows how the ground yields) or rigid.")] = "compliant",
-    speed: Annotated[float, typer.Option(help="Mean speed of full steps, m/s; negative: backwards.")] = 0.085,
+    robot: Annotated[str, typer.Argument(help="On flat feet: icub, talos, g1. On round feet: biped. Or a file.")],
+    ground: Annotated[
+        str | None,
+        typer.Option(
+            help="Flat feet: foam or firm; by default foam. Round feet: sand, pebbles, firm, or wedge (the law of "
+            "chen2026, calibrated); by default sand."
+        ),
+    ] = None,
+    strength: Annotated[float | None, typer.Option(help="Round feet: factor on the forces of the ground.")] = None,
+    k: Annotated[float | None, typer.Option(help="Stiffness of springy ground, N/m per m2 of sole.")] = None,
+    b: Annotated[float | None, typer.Option(help="Damping of springy ground, N s/m per m2 of sole.")] = None,
+    controller: Annotated[
+        str, typer.Option(help="Flat feet: compliant (knows how the ground yields) or rigid.")
+    ] = "compliant",
+    speed: Annotated[
+        float | None, typer.Option(help="Mean speed, m/s; negative: backwards. By default 0.085, on round feet 0.2.")
+    ] = None,
     turn: Annotated[float, typer.Option(help="Turning rate, rad/s; positive: to the left.")] = 0.0,
     seconds: Annotated[float, typer.Option(help="Duration, s.")] = 10.0,
-    estimate: Annotated[bool, typer.Option(help="Estimate k and b under way.")] = False,
-    guess_k: Annotated[float | None, typer.Option(help="What the controller takes k for at first.")] = None,
-    guess_b: Annotated[float | None, typer.Option(help="What the controller takes b for at first.")] = None,
-    noise: Annotated[float, typer.Option(help="Sigma of noise on the wrenches, drawn every ms, N and N m.")] = 0.0,
+    estimate: Annotated[bool, typer.Option(help="Flat feet: estimate k and b under way.")] = False,
+    guess_k: Annotated[float | None, typer.Option(help="Flat feet: what the controller takes k for at first.")] = None,
+    guess_b: Annotated[float | None, typer.Option(help="Flat feet: what the controller takes b for at first.")] = None,
+    noise: Annotated[
+        float, typer.Option(help="Flat feet: sigma of noise on the wrenches, drawn every ms, N and N m.")
+    ] = 0.0,
     seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
     out: Annotated[Path, typer.Option(help="Run file to write (netCDF).")] = Path("run.nc"),
     video: Annotated[Path | None, typer.Option(help="Also make a film (.mp4, .gif).")] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Walk on ground of springs and dampers: a planned gait, and torques from a QP every millisecond."""
-    given = {"k": k, "b": b, "guess-k": guess_k, "guess-b": guess_b, "seconds": seconds}
+    """Walk on yielding ground. A walk that falls is written and reported as a fall.
+
+    Flat feet, on springs and dampers: a planned gait, and torques from a QP every millisecond. Round feet, on sand too:
+    steps of 0.2 s that balance by where they are put, and torques from a linear system every 2 ms.
+    """
+    given = {"k": k, "b": b, "guess-k": guess_k, "guess-b": guess_b, "strength": strength, "seconds": seconds}
     check_positive(**{name: value for name, value in given.items() if value is not None})
     configure_jax()
-    from dataclasses import replace
-
-    import numpy as np
-
-    from softground.control.estimation import Estimator
-    from softground.control.walking.controllers import check_controller, walking_controller
-    from softground.control.walking.gait import gait_for
-    from softground.control.walking.walk import Belief, Command, verdict
-    from softground.control.walking.walk import walk as walk_over
-    from softground.media import Noisy, ViscoElastic
     from softground.robots import Robot
-    from softground.simulation import Simulator, save_run
+    from softground.simulation import save_run
 
-    check_controller(controller)
-    medium = medium_of(ground)
-    if not isinstance(medium, ViscoElastic):
-        raise OptionError(f"walking needs ground of springs and dampers, foam or firm, got --ground {ground}")
-    stiffness, damping = (float(np.asarray(own)) for own in (medium.stiffness, medium.damping))
-    stiffness, damping = (stiffness if k is None else k), (damping if b is None else b)
-    medium = replace(medium, stiffness=stiffness, damping=damping)
     model = Robot.load(robot)
-    gait = gait_for(model)
-    belief = Belief(
-        stiffness if guess_k is None else guess_k,
-        damping if guess_b is None else guess_b,
-        Estimator(max(noise, 1.0)) if estimate else None,
-    )
     progress = not (quiet or as_json)
-    title = f"{model.name} walks on {ground}, k = {stiffness:g}, b = {damping:g}, {controller}"
-    dataset = walk_over(
-        Simulator(model, Noisy(medium, noise, seed=seed) if noise else medium, 1e-3),
-        walking_controller(model, controller),
-        gait,
-        Command(speed, turn, seconds),
-        belief,
-        progress=progress,
-        title=title,
-        invocation=shlex.join(sys.argv),
-    )
+    if _has_round_feet(model):
+        flat_only = {"estimate": estimate, "guess-k": guess_k, "guess-b": guess_b, "noise": noise}
+        for name, value in flat_only.items():
+            if value:
+                raise OptionError(f"--{name} is for robots on flat feet, {model.name} has round ones")
+        medium, depth = _ground_of_round_feet(model, ground or "sand", strength, k, b)
+        title = f"{model.name} walks on {ground or 'sand'}"
+        dataset, summary = _step(model, medium, depth, 0.2 if speed is None else speed, turn, seconds, title)
+    else:
+        if strength is not None:
+            raise OptionError("--strength is for robots on round feet: give --k and --b instead")
+        medium = _springs(ground or "foam", k, b)
+        belief = _belief(medium, guess_k, guess_b, max(noise, 1.0) if estimate else None)
+        title = (
+            f"{model.name} walks on {ground or 'foam'}, k = {medium.stiffness:g}, b = {medium.damping:g}, {controller}"
+        )
+        medium = _noisy(medium, noise, seed)
+        command = 0.085 if speed is None else speed, turn, seconds
+        dataset, summary = _walk(model, medium, controller, command, belief, title, progress)
     save_run(out, dataset)
     if video is not None:
         from softground.bridges.animation import animate
 
         animate(dataset, video, progress=progress)
-    summary = verdict(dataset).as_dict() | {"run_file": str(out)}
+    summary = summary | {"run_file": str(out)}
     if as_json:
         print(json.dumps(summary))
     elif not quiet:
-        print_pairs(title, summary)
+        print_pairs(title, {name: "none" if value is None else value for name, value in summary.items()})
+
+
+def _has_round_feet(robot: Robot) -> bool:
+    from softground.robots.feet import HalfCylinder, Sphere
+
+    return len(robot.feet) == 2 and all(isinstance(foot.shape, HalfCylinder | Sphere) for foot in robot.feet)
+
+
+def _springs(ground: str, k: float | None, b: float | None) -> ViscoElastic:
+    """Springy ground, with this stiffness and damping where they are given."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from softground.media import ViscoElastic
+
+    medium = medium_of(ground)
+    if not isinstance(medium, ViscoElastic):
+        raise OptionError(f"walking needs ground of springs and dampers, foam or firm, got --ground {ground}")
+    stiffness, damping = (float(np.asarray(own)) for own in (medium.stiffness, medium.damping))
+    return replace(medium, stiffness=stiffness if k is None else k, damping=damping if b is None else b)
+
+
+def _belief(medium: ViscoElastic, guess_k: float | None, guess_b: float | None, sigma: float | None) -> Belief:
+    """What the controller takes the ground for at first; with a sigma (N, N m) it estimates it under way."""
+    from softground.control.estimation import Estimator
+    from softground.control.walking.walk import Belief
+
+    return Belief(
+        float(medium.stiffness) if guess_k is None else guess_k,  # type: ignore[arg-type]
+        float(medium.damping) if guess_b is None else guess_b,  # type: ignore[arg-type]
+        None if sigma is None else Estimator(sigma),
+    )
+
+
+def _noisy(medium: ViscoElastic, sigma: float, seed: int) -> Medium:
+    from softground.media import Noisy
+
+    return Noisy(medium, sigma, seed=seed) if sigma else medium
+
+
+def _walk(
+    model: Robot, medium: Medium, controller: str, command: tuple, belief: Belief, title: str, progress: bool
+) -> tuple[xr.Dataset, dict[str, Any]]:
+    """Run and summary of a walk on flat feet. command: speed, turning rate, duration."""
+    from softground.control.walking.controllers import check_controller, walking_controller
+    from softground.control.walking.gait import gait_for
+    from softground.control.walking.walk import Command, verdict
+    from softground.control.walking.walk import walk as walk_over
+    from softground.simulation import Simulator
+
+    check_controller(controller)
+    gait = gait_for(model)
+    dataset = walk_over(
+        Simulator(model, medium, 1e-3),
+        walking_controller(model, controller),
+        gait,
+        Command(*command),
+        belief,
+        progress=progress,
+        title=title,
+        invocation=shlex.join(sys.argv),
+    )
+    return dataset, verdict(dataset).as_dict()
+
+
+def _ground_of_round_feet(
+    model: Robot, ground: str, strength: float | None, k: float | None, b: float | None
+) -> tuple[Medium, float]:
+    """Medium, and the depth (m) at which the robot stands in it at first."""
+    factor = 1.0 if strength is None else strength
+    if ground in ("foam", "firm"):
+        if strength is not None:
+            raise OptionError("--strength is for grains: give --k and --b instead")
+        return _springs(ground, k, b), 0.0015
+    if k is not None or b is not None:
+        raise OptionError(f"--k and --b are for springy ground, foam or firm, got --ground {ground}")
+    if ground != "wedge":
+        return _grains(ground, factor), 0.02
+    from dataclasses import replace
+
+    from softground.papers.chen2026.calibration import calibrated
+    from softground.robots.feet import HalfCylinder
+
+    shape = model.feet[0].shape
+    if not isinstance(shape, HalfCylinder):
+        raise OptionError(f"--ground wedge needs feet that are half-cylinders, got {type(shape).__name__}")
+    law = calibrated(shape)
+    return replace(law, zeta=factor * law.zeta), 0.02
+
+
+def _grains(ground: str, strength: float) -> Medium:
+    from softground.errors import unknown_name
+    from softground.media.named import NAMED
+
+    if not ground.endswith(".json") and ground not in NAMED:
+        raise OptionError(unknown_name("ground", ground, [*NAMED, "wedge"]))
+    return medium_of(ground, strength=strength)
+
+
+def _step(
+    model: Robot, medium: Medium, depth: float, speed: float, turn: float, seconds: float, title: str
+) -> tuple[xr.Dataset, dict[str, Any]]:
+    """Run and summary of a walk on round feet."""
+    from dataclasses import replace
+
+    from softground.control.stepping import Stepper, SteppingController, SteppingGait, Walks, starting_state
+    from softground.media import ViscoElastic
+    from softground.simulation import Simulator
+    from softground.simulation.cost_of_transport import describe_cost, walk_cost
+
+    simulator = Simulator(model, medium, 2e-3)
+    # Staggered steps turn a robot the other way on grains, where a foot must sink before it resists a twist.
+    steering = 0.01 if isinstance(medium, ViscoElastic) else -0.01
+    gait = replace(SteppingGait(), turn=turn, steering=steering if turn else 0.0)
+    stepper = Stepper(SteppingController(model, period=2e-3), gait)
+    walks = Walks(simulator, stepper, starting_state(simulator, stepper, depth), seconds)
+    dataset = walks(speed, title=f"{title} at {speed:g} m/s", command=shlex.join(sys.argv))
+    cost = describe_cost(walk_cost(dataset))
+    return dataset, cost | _marks(dataset, float(gait.stance))
+
+
+def _marks(dataset: xr.Dataset, stance: float) -> dict[str, float]:
+    """Of a walk: its steps, how deep the feet were, and how far it turned."""
+    import numpy as np
+
+    quaternion = dataset["configuration"].values[:, [3, 6]]
+    heading = np.unwrap(2 * np.arctan2(quaternion[:, 1], quaternion[:, 0]))
+    return {
+        "seconds": float(dataset["time"][-1]),
+        "steps": int(dataset["time"][-1] / stance),
+        "deepest_mm": 1e3 * float(dataset["depth"].max()),
+        "turned_rad": float(heading[-1] - heading[0]),
+        "real_time_factor": float(dataset.attrs["steps_per_second"] * dataset.attrs["dt_s"]),
+    }
