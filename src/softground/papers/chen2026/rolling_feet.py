@@ -123,10 +123,10 @@ def perform(options: Options) -> Findings:
             "A plateau is a rest below 1/2: the rolling rate from 40 to 60 % of the stance over the smaller of the "
             "rates before and after. The definition was written from the paper's words before the walks were looked "
             "at. 'flattest' says where the foot rolls least.",
-            "(5) has the velocity of the contact point. Without slip that point moves at R times the rolling rate, so on "
-            "rigid ground R_eff is the radius of the foot. The paper finds the height of the centre of mass there. Not "
-            "even the velocity of the centre of mass over the same rate gives that ('CoM / rate' in the table): the "
-            "knee bends, so the foot turns faster than the line from it to the centre of mass.",
+            "(5) has the velocity of the contact point. Without slip that point moves at R times the rolling rate, so "
+            "on rigid ground R_eff is the radius of the foot. The paper finds the height of the centre of mass there. "
+            "Not even the velocity of the centre of mass over the same rate gives that ('CoM / rate' in the table): "
+            "the knee bends, so the foot turns faster than the line from it to the centre of mass.",
             "R_eff is a ratio, and infinite where the foot does not turn: the median over steps and over the first "
             "40 % of the stance, when it rolls.",
         ],
