@@ -96,7 +96,7 @@ def random_memory(random: np.random.Generator, medium: Medium, foot: FootInGroun
     away = stretch * random.normal(size=(count, 3)) * [1.0, 0.0 if medium.kind == "planar" else 1.0, 1.0]
     usual = float(medium.stiffness) * medium.sole.areas * 0.01
     normal_force = np.maximum(usual * random.uniform(-0.5, 2.0, count), 0.0)
-    if medium.sole.is_ball:
+    if medium.sole.rolls:
         return Memory(away @ foot.surface.T, normal_force)
     anchor = foot.position + (medium.sole.points @ foot.rotation.T + away) @ foot.surface.T
     return Memory(anchor, normal_force)

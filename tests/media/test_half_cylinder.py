@@ -86,6 +86,32 @@ def test_line_of_springs(to_edge):
     assert torque == pytest.approx(-float(medium.stiffness) * second_moment * np.sin(0.1) * np.cos(0.1), rel=1e-9)
 
 
+def test_line_of_springs_holds_against_turning_and_lets_roll():
+    """The springs' stretch, which is what a sole that rolls remembers, over steps of rolling and of turning."""
+    medium = ViscoElastic(friction=10.0).for_foot(SHAPE, planar=False)
+    dt, steps, rate = jnp.asarray(1e-3), 20, 2.0
+
+    @eqx.filter_jit
+    def advance(foot, memory, twist):
+        law = medium.law(foot, memory, dt)
+        return law, medium.remember(foot, memory, law, twist, dt)
+
+    def wrench_after(*spin):
+        twist, memory = jnp.array([0.0, 0.0, 0.0, *spin]), medium.initial_memory(foot_at(0.01))
+        for step in range(steps):
+            turned = foot_at(0.01, turn=step * float(dt) * spin[2], pitch=step * float(dt) * spin[1])
+            law, memory = advance(turned, memory, twist)
+        return np.asarray(law.wrench(twist))
+
+    rolled = wrench_after(0.0, rate, 0.0)
+    np.testing.assert_allclose(np.delete(rolled, 2), 0.0, atol=1e-9)
+    turned = wrench_after(0.0, 0.0, rate)
+    second_moment = SHAPE.radius * SHAPE.width * SHAPE.width**2 / 12
+    angle = steps * 1e-3 * rate
+    expected = -second_moment * (float(medium.stiffness) * angle + float(medium.damping) * rate)
+    assert turned[5] == pytest.approx(expected, rel=angle**2)  # arms turn by the angle, springs stay straight
+
+
 def test_frame_is_the_axis_of_the_arc():
     foot = Foot("foot", 0, SHAPE, np.zeros(3), np.eye(3))
     assert foot.clearance == SHAPE.radius

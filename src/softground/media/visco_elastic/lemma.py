@@ -164,8 +164,8 @@ def _of_dampers(sole: Patch, foot: Pose, twist: Float[Array, "6"]) -> Float[Arra
 
 
 def _check_flat(sole: Patch) -> None:
-    if sole.is_ball:
-        raise MediumError("Lemma 1 is for flat soles: a foot that is a Sphere rolls and has none")
+    if sole.rolls:
+        raise MediumError("Lemma 1 is for flat soles: a foot that is a Sphere or HalfCylinder rolls and has none")
 
 
 def _projection(rotation: Float[Array, "3 3"]) -> Float[Array, ""]:

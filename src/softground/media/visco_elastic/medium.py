@@ -43,7 +43,7 @@ from softground.robots.feet import Shape, Sphere
 class Memory(eqx.Module):
     """What the ground remembers of a foot's points."""
 
-    anchor: Float[Array, "p 3"]  # m, world; for a ball, which rolls, the stretch of the spring instead
+    anchor: Float[Array, "p 3"]  # m, world; for a round sole, which rolls, the stretch of the spring instead
     normal_force: Float[Array, " p"]  # N, in the last step
 
 
@@ -70,10 +70,10 @@ class ViscoElastic(Medium):
         return self.components
 
     def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
-        """A ball is pushed where it touches, below its centre; a sole at its centre."""
+        """A round sole is pushed where it touches, below its centre or axis; a flat one at its centre."""
         sole = self._sole
         up = np.array([0.0, 0.0, 1.0])
-        return (-sole.radius * up).astype(foot.depth.dtype) if sole.is_ball else None
+        return (-sole.radius * up).astype(foot.depth.dtype) if sole.rolls else None
 
     def for_foot(self, shape: Shape, planar: bool) -> ViscoElastic:
         components = "planar" if planar else "point" if isinstance(shape, Sphere) else "spatial"
@@ -91,7 +91,7 @@ class ViscoElastic(Medium):
         arms = sole.points @ foot.rotation.T
         here = foot.position + arms @ foot.surface.T
         depth = jnp.maximum(foot.depth - arms[:, 2], 0.0)
-        anchor = jnp.zeros_like(here) if sole.is_ball else here
+        anchor = jnp.zeros_like(here) if sole.rolls else here
         stiffness, _ = self._coefficients(foot, anchor)
         return Memory(anchor, stiffness * self._areas(foot) * depth)
 
@@ -126,7 +126,7 @@ class ViscoElastic(Medium):
         damping = jnp.where(depth > 0, damping, 0.0)[:, None]
         force = law.point_forces(twist)
         left = (dt * force / self._areas(foot)[:, None] + damping * stretch) / (dt * stiffness + damping)
-        if self._sole.is_ball:
+        if self._sole.rolls:
             tangential = left * np.array([1, 1, 0], left.dtype)
             return Memory(tangential @ foot.surface.T, force[:, 2])
         moved = arms + dt * (law.arm * twist).sum(-1) + left
@@ -141,22 +141,23 @@ class ViscoElastic(Medium):
     def _points(self, foot: FootInGround, memory: Memory):
         """Arm from the reference point, depth, and stretch of the spring of every point, surface frame."""
         sole = self._sole
-        arms = sole.points @ foot.rotation.T  # all zero for a ball
+        # A ball has its points where it touches; a half-cylinder along its axis, which pitching leaves where they are.
+        arms = sole.points @ foot.rotation.T
         depth = foot.depth - arms[:, 2]
         anchor = memory.anchor
-        anchored = anchor @ foot.surface if sole.is_ball else (anchor - foot.position) @ foot.surface - arms
+        anchored = anchor @ foot.surface if sole.rolls else (anchor - foot.position) @ foot.surface - arms
         tangential = jnp.where(depth[:, None] > 0, anchored[:, :2], 0.0)
         return arms, depth, jnp.concatenate([tangential, depth[:, None]], -1)
 
     def _areas(self, foot: FootInGround) -> Float[Array, " p"]:
         """Areas of the points, projected on the surface (the factor |e3' R e3| of eqs 9 and 10), m2."""
-        projection = 1.0 if self._sole.is_ball else jnp.abs(foot.rotation[2, 2])
+        projection = 1.0 if self._sole.rolls else jnp.abs(foot.rotation[2, 2])
         return self._sole.areas * jnp.maximum(projection, 1e-3)
 
     def _coefficients(self, foot: FootInGround, anchor: Float[Array, "p 3"]):
-        """Stiffness and damping where the foot touched down; under a ball, which rolls, where it is."""
+        """Stiffness and damping where the foot touched down; under a round sole, which rolls, where it is."""
         sole = self._sole
-        place = foot.position if sole.is_ball else sole.areas @ anchor / sole.area
+        place = foot.position if sole.rolls else sole.areas @ anchor / sole.area
         return value_at(self.stiffness, place), value_at(self.damping, place)
 
 

@@ -33,8 +33,8 @@ class Patch(eqx.Module):
 
     points: Float[Array, "p 3"]  # m, in the foot frame; a sole lies in the plane z = 0
     areas: Float[Array, " p"]  # m2, that each point stands for
-    radius: Float[Array, ""]  # m; of a ball or half-cylinder, whose points of contact stay below their centre
-    is_ball: bool = eqx.field(static=True)
+    radius: Float[Array, ""]  # m; of a ball or half-cylinder
+    rolls: bool = eqx.field(static=True)  # a ball or half-cylinder: points of contact stay below its centre or axis
 
     @property
     def area(self) -> Float[Array, ""]:
@@ -55,7 +55,7 @@ class Patch(eqx.Module):
         """The same sole on at least as many points: some stand twice and share their area."""
         index = np.arange(max(count, len(self.points))) % len(self.points)
         shares = np.bincount(index)[index]
-        return Patch(self.points[index], self.areas[index] / shares, self.radius, self.is_ball)
+        return Patch(self.points[index], self.areas[index] / shares, self.radius, self.rolls)
 
 
 def patch(shape: Shape, to_edge: bool = False) -> Patch:
@@ -80,7 +80,7 @@ def patch(shape: Shape, to_edge: bool = False) -> Patch:
             centre = first / area
             return _flat(*_four(area, centre, second / area - np.outer(centre, centre)))
         case Sphere(radius):
-            return Patch(np.zeros((4, 3)), np.full(4, np.pi * radius**2 / 4), np.asarray(radius), is_ball=True)
+            return Patch(np.zeros((4, 3)), np.full(4, np.pi * radius**2 / 4), np.asarray(radius), rolls=True)
         case HalfCylinder(radius, width):
             return _line(radius, width, to_edge)
         case _:
@@ -88,7 +88,7 @@ def patch(shape: Shape, to_edge: bool = False) -> Patch:
 
 
 def _flat(points: np.ndarray, areas: np.ndarray) -> Patch:
-    return Patch(np.c_[points, np.zeros(len(points))], areas, np.zeros(()), is_ball=False)
+    return Patch(np.c_[points, np.zeros(len(points))], areas, np.zeros(()), rolls=False)
 
 
 def _line(radius: float, width: float, to_edge: bool) -> Patch:
@@ -96,7 +96,7 @@ def _line(radius: float, width: float, to_edge: bool) -> Patch:
     shares = np.array([1, 4, 1]) / 6 if to_edge else np.array([1, 1]) / 2
     place = np.linspace(-1, 1, len(shares)) * (width / 2 if to_edge else width / np.sqrt(12))
     points = np.c_[np.zeros_like(place), place, np.zeros_like(place)]
-    return Patch(points, radius * width * shares, np.asarray(radius), is_ball=True)
+    return Patch(points, radius * width * shares, np.asarray(radius), rolls=True)
 
 
 def _four(area: float, centre: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
