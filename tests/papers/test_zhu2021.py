@@ -1,10 +1,11 @@
 """Studies of zhu2021 in their quick form: gaits of 1.5 s, a few iterations of the optimiser."""
 
+import numpy as np
 import pytest
 
 from softground.papers.report import write_report
 from softground.papers.study import Options
-from softground.papers.zhu2021 import flat, gaits, not_optimised, slopes
+from softground.papers.zhu2021 import flat, gaits, not_optimised, slopes, wavy
 from softground.papers.zhu2021.table_one import SLOPES
 
 QUICK = Options(quick=True)
@@ -62,3 +63,11 @@ def test_checks_of_slopes_can_fail():
 def test_table_has_seventeen_slopes_of_which_the_paper_solved_fifteen():
     assert len(SLOPES) == 17
     assert sum(row is not None for row in SLOPES.values()) == 15
+
+
+def test_waves_are_the_top_of_a_closed_block():
+    x = np.linspace(-2.0, 6.0, 161)
+    block = wavy.block_below(x, wavy.AMPLITUDE * np.sin(2 * np.pi * x / wavy.WAVELENGTH))
+    assert block.is_watertight
+    assert block.is_winding_consistent
+    assert block.volume == pytest.approx(8.0 * 2 * wavy.HALF_WIDTH * -wavy.BOTTOM, rel=1e-9)  # whole waves

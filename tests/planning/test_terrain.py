@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_matrix
 
+from softground.papers.zhu2021.wavy import block_below
 from softground.planning.dynamics.bilevel import Bilevel
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.problem import GaitProblem
@@ -14,7 +15,7 @@ from softground.planning.solve import transcribed
 from softground.planning.terrain import generic, on_surface, same_kind
 from softground.planning.transcription import Transcription
 from softground.simulation import Ground
-from softground.surfaces import Plane, Wave
+from softground.surfaces import HeightField, MeshSurface, Plane, Wave
 
 from .foot_problem import foot_problem
 
@@ -42,6 +43,25 @@ def test_moved_programme_has_the_numbers_of_one_made_there():
             matrices.append(coo_matrix((values, places), shape=(max(nlp.n_rows, nlp.size),) * 2).toarray())
         np.testing.assert_allclose(*matrices, rtol=1e-8, atol=1e-8)
     assert not np.allclose(here.constraints(z), level.nlp(1.0).constraints(z))
+
+
+def sampled_slope(kind: str, slope: float) -> HeightField | MeshSurface:
+    """A plane, given as samples of its height or as a block of triangles."""
+    x = np.linspace(-2.0, 2.0, 41)
+    height = np.tan(slope) * x
+    if kind == "height field":
+        return HeightField(np.repeat(height[:, None], 11, axis=1), spacing=0.1, origin=(-2.0, -0.5))
+    return MeshSurface(block_below(x[::10], height[::10]), 0.1)
+
+
+@pytest.mark.parametrize(("kind", "error"), [("height field", 1e-6), ("mesh", 5e-3)])
+def test_sampled_terrain_gives_the_programme_of_the_formula(kind, error):
+    """The spline of a plane is that plane; that of a block's distance rings by 0.1 mm, 0.3 N on this foot."""
+    problem = foot_problem()
+    sampled = replace(problem, ground=Ground(problem.ground.medium, sampled_slope(kind, 0.2)))
+    there, here = Transcription(on_slope(0.2)), Transcription(sampled)
+    z = there._samples[0]
+    np.testing.assert_allclose(here.nlp(1.0).constraints(z), there.nlp(1.0).constraints(z), rtol=0, atol=error)
 
 
 def test_programmes_are_shared_between_slopes_only():

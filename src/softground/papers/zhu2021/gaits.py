@@ -43,7 +43,7 @@ from softground.surfaces import Plane, Surface
 
 SPEED = 0.4  # m/s
 TOLERANCE = 1e-3
-QUICK_ITERATIONS = 25
+QUICK_ITERATIONS = 60
 KEPT = 0.9
 """Share of the planned speed that a gait must keep when replayed."""
 STRENGTH_NOTE = (
