@@ -1,4 +1,4 @@
-"""II.C: the wedge under a sole and the forces (8), (9) on it, beside resistive force theory without a wedge."""
+"""II.C: the wedge under a sole and the forces on it, (8), (9) and shear, beside resistive force theory without one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from matplotlib.patches import Wedge as Sector
 from softground.media import FootInGround, Wedge
 from softground.media.resistive import surface_of, wrenches
 from softground.media.resistive.surface import Surface
-from softground.media.wedge import lateral_force, sagittal_force, solid_under
+from softground.media.wedge import lateral_force, sagittal_force, shear_force, solid_under
 from softground.media.wedge.geometry import Solid
 from softground.media.wedge.medium import FRICTION_ANGLE, Memory
 from softground.media.wedge.resistance import wall_stress
@@ -33,6 +33,7 @@ DEPTHS = np.linspace(0.0, 0.05, 51)  # m
 SHOWN = (0.004, 0.025)  # m, depths at which the wedge is drawn
 DIRECTIONS = np.deg2rad(np.arange(-180.0, 180.0, 2.0) + 1.0)
 """Of motion in the x-z plane, from +x; -90 degrees is straight down."""
+GOING_DOWN = DIRECTIONS[DIRECTIONS < 0]
 PROBE = 0.025  # m, depth at which forces are compared over directions
 RFT = "RFT on the bare sole"
 
@@ -44,9 +45,12 @@ def perform(options: Options) -> Findings:
     both = max(float(one[_both_lead()].max()) for one in excess.values())
     summed = {name: summed_over_wedge(shape) for name, shape in FEET.items()}
     off = {name: np.abs(turned[name][0] - summed[name]).max() / np.abs(summed[name]).max() for name in FEET}
+    rubbed = {name: (shear_over_directions(shape), sheared_over_wedge(shape)) for name, shape in FEET.items()}
+    shear_off = max(np.abs(closed - total).max() / np.abs(total).max() for closed, total in rubbed.values())
     return Findings(
         checks=[
             below("closed forms (8) against RFT summed over the wedge, relative", float(max(off.values())), 1e-8),
+            below("shear against RFT summed over the wedge, relative", float(shear_off), 1e-8),
             below("power of the convex law over (8), both flanks leading, share of the greatest", both, 0.08),
             below("the same over all directions", max(float(one.max()) for one in excess.values()), 0.25),
         ],
@@ -107,13 +111,45 @@ def over_directions(shape: Foot) -> tuple[np.ndarray, np.ndarray]:
 
 def summed_over_wedge(shape: Foot) -> np.ndarray:
     """Force (fx, fz), N, at `PROBE` over `DIRECTIONS`: resistive force theory over elements of the wedge's surface."""
-    corners = outline(solids(shape, np.array([PROBE]))[0])
-    strips = [_strip(a, b, shape.width) for a, b in pairwise(corners) if np.hypot(*(b - a)) > 1e-12]
-    surface = Surface(*(np.concatenate(field) for field in zip(*strips, strict=True)))
     twists = np.zeros((len(DIRECTIONS), 6))
     twists[:, 0], twists[:, 2] = np.cos(DIRECTIONS), np.sin(DIRECTIONS)
-    total = wrenches(surface, "plane", np.eye(3)[None], np.zeros(1), twists)[0, 0]
+    total = wrenches(_surface_of_wedge(shape), "plane", np.eye(3)[None], np.zeros(1), twists)[0, 0]
     return float(GROUND.zeta) * total[:, [0, 2]]
+
+
+def _surface_of_wedge(shape: Foot) -> Surface:
+    """Elements of the lower side of the wedge under a level foot at `PROBE`; z = 0 at the surface of the sand."""
+    corners = outline(solids(shape, np.array([PROBE]))[0])
+    strips = [_strip(a, b, shape.width) for a, b in pairwise(corners) if np.hypot(*(b - a)) > 1e-12]
+    return Surface(*(np.concatenate(field) for field in zip(*strips, strict=True)))
+
+
+def sheared_over_wedge(shape: Foot) -> np.ndarray:
+    """Force sideways, N, at `PROBE` over the lower `DIRECTIONS` of the frontal plane: RFT over the wedge's surface.
+
+    The wedge is turned by a right angle, so that the plane law's slices, which are parallel to x, cut it sideways.
+    """
+    twists = np.zeros((len(GOING_DOWN), 6))
+    twists[:, 0], twists[:, 2] = np.cos(GOING_DOWN), np.sin(GOING_DOWN)
+    turn = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    total = wrenches(_surface_of_wedge(shape), "plane", turn[None], np.zeros(1), twists)[0, 0]
+    return float(GROUND.zeta) * total[:, 0]
+
+
+def shear_over_directions(shape: Foot) -> np.ndarray:
+    """The same in closed form."""
+    faces, scale = solids(shape, np.array([PROBE]))[0].faces, float(GROUND.zeta)
+    along = np.stack([np.zeros_like(GOING_DOWN), np.cos(GOING_DOWN), np.sin(GOING_DOWN)], axis=-1)
+    return np.array([shear_force(faces, one, FRICTION_ANGLE, scale, shape.width) for one in along])
+
+
+def sideways_in_space(shape: Foot) -> np.ndarray:
+    """The same on the bare sole in 3D-RFT."""
+    twists = np.zeros((len(GOING_DOWN), 6))
+    twists[:, 1], twists[:, 2] = np.cos(GOING_DOWN), np.sin(GOING_DOWN)
+    clearance = shape.radius if isinstance(shape, HalfCylinder) else 0.0
+    total = wrenches(surface_of(shape), "3d", np.eye(3)[None], np.array([PROBE]), twists, clearance)[0, 0]
+    return float(GROUND.zeta) * total[:, 1]
 
 
 def _strip(start: np.ndarray, end: np.ndarray, width: float, count: int = 20) -> Surface:
@@ -160,13 +196,12 @@ def _rows(sunk: dict[str, dict[str, np.ndarray]]) -> list[Row]:
 
 
 def figure(sunk, turned) -> Figure:
-    """Wedges at two depths; force over depth; force over direction, closed form and convex law; bulldozing."""
+    """Wedges at two depths; force over depth; force over direction, closed form and convex law; bulldozing; shear."""
     with matplotlib.rc_context(WITHOUT_GRID):
-        result = blank(8.8, 4.6)
+        result = blank(10.4, 4.8)
         panels = result.subplot_mosaic(
-            [["flat 0", "flat 1", "round 0", "round 1"], ["depth", "depth", "direction", "slip"]],
+            [["flat 0", "flat 1", "round 0", "round 1"], ["depth", "direction", "slip", "shear"]],
             height_ratios=(1, 1.5),
-            width_ratios=(1, 1, 1.25, 1.25),
         )
         for name, shape in FEET.items():
             for i, (depth, found) in enumerate(zip(SHOWN, solids(shape, np.array(SHOWN)), strict=True)):
@@ -175,6 +210,7 @@ def figure(sunk, turned) -> Figure:
             _draw_depths(panels["depth"], sunk)
             _draw_directions(panels["direction"], *turned["round"])
             _draw_slip(panels["slip"])
+            _draw_shear(panels["shear"], FEET["round"])
         result.align_ylabels()
     return result
 
@@ -202,15 +238,16 @@ def _draw_depths(axes: Axes, sunk: dict[str, dict[str, np.ndarray]]) -> None:
     for (name, curves), colour in zip(sunk.items(), COLOURS, strict=False):
         axes.plot(1e3 * DEPTHS, curves["wedge"], color=colour, label=f"{name} sole, on its wedge (8)")
         axes.plot(1e3 * DEPTHS, curves[RFT], color=colour, ls=(0, (4, 3)), label=f"{name}, {RFT}")
-    axes.set(xlabel="depth (mm)", ylabel="force straight down (N)", xlim=(0, 50), ylim=(0, None))
-    axes.legend(fontsize=7)
+    axes.set(xlabel="depth (mm)", ylabel="force straight down (N)", xlim=(0, 50))
+    axes.legend(fontsize=7, loc="upper left")
+    axes.set_ylim(0, 1.5 * max(curve.max() for curves in sunk.values() for curve in curves.values()))
 
 
 def _draw_directions(axes: Axes, closed: np.ndarray, convex: np.ndarray) -> None:
     for i, (label, colour) in enumerate((("$F_x$", COLOURS[0]), ("$F_z$", COLOURS[1]))):
         axes.plot(np.rad2deg(DIRECTIONS), closed[:, i], color=colour, label=f"{label}, (8)")
         axes.plot(np.rad2deg(DIRECTIONS), convex[:, i], color=colour, ls=(0, (4, 3)), label=f"{label}, convex law")
-    axes.set(xlabel="direction of motion (deg; -90 is down)", ylabel="force, round sole, 25 mm (N)", xlim=(-180, 180))
+    axes.set(xlabel="direction (deg; -90 is down)", ylabel="force, round sole, 25 mm (N)", xlim=(-180, 180))
     axes.set_xticks([-180, -90, 0, 90, 180])
     axes.legend(fontsize=7, loc="upper right")
     axes.set_ylim(top=1.45 * closed.max())
@@ -223,6 +260,16 @@ def _draw_slip(axes: Axes) -> None:
         axes.plot(1e3 * slip, float(GROUND.zeta) * np.asarray(force), color=colour, label=f"{1e3 * depth:.0f} mm deep")
     axes.set(xlabel="slip (mm)", ylabel="bulldozing force (9) (N)", xlim=(0, 200), ylim=(0, None))
     axes.legend(fontsize=7)
+
+
+def _draw_shear(axes: Axes, shape: Foot) -> None:
+    angle = np.rad2deg(GOING_DOWN)
+    axes.plot(angle, shear_over_directions(shape), color=COLOURS[0], label="shear below the wedge")
+    axes.plot(angle, sideways_in_space(shape), color=COLOURS[1], ls=(0, (4, 3)), label="3D-RFT, all of the sole")
+    axes.set(xlabel="frontal direction (deg)", ylabel="$F_y$, round sole, 25 mm (N)", xlim=(-180, 0))
+    axes.set_xticks([-180, -90, 0])
+    axes.legend(fontsize=7, loc="upper right")
+    axes.set_ylim(top=1.6 * sideways_in_space(shape).max())
 
 
 STUDY = Study(
