@@ -19,6 +19,7 @@ from softground.tables import print_pairs
     epilog="Examples:\n\n"
     "[bold]softground plan robosimian --ground sand --strength 2 --speed 0.4 --out gait.nc[/]\n\n"
     "[bold]softground plan robosimian --strength 2 --slope 5 --guess gait.nc --out uphill.nc[/]\n\n"
+    "[bold]softground plan robosimian --strength 2 --objective work --guess gait.nc --out cheap.nc[/]\n\n"
     "[bold]softground replay gait.nc[/]   then   [bold]softground view gait.nc[/]"
 )
 def plan(
@@ -29,6 +30,7 @@ def plan(
     terrain: Annotated[Path | None, typer.Option(help="Watertight mesh (STL, OBJ, PLY; metres, z up).")] = None,
     speed: Annotated[float, typer.Option(help="Of the base along x, m/s.")] = 0.4,
     out: Annotated[Path, typer.Option(help="Planned gait to write (netCDF, like a run).")] = Path("gait.nc"),
+    objective: Annotated[str, typer.Option(help="effort (torque squared), or work (of the motors).")] = "effort",
     guess: Annotated[str, typer.Option(help="walk, trot (in place), gallop, or a gait (.nc) to start from.")] = "walk",
     knots: Annotated[int, typer.Option(help="Moments at which the state is unknown.")] = 181,
     dt: Annotated[float, typer.Option(help="Time between knots, s.")] = 0.05,
@@ -47,16 +49,16 @@ def plan(
     check_positive(strength=strength, dt=dt, period=period, eps=eps, seconds=seconds)
     configure_jax()
     from softground.planning import command
+    from softground.planning.objectives import objective_named
     from softground.planning.problem import walking
     from softground.robots import Robot
     from softground.simulation import Ground, save_run
 
-    form = command.dynamics_named(dynamics)
+    form, aim = command.dynamics_named(dynamics), objective_named(objective)
     model = Robot.load(robot, feet=names(feet), lock=names(lock) or (), planar=planar)
     surface = surface_of(slope, terrain)
-    problem = walking(
-        model, Ground(medium_of(ground, strength=strength), surface), speed, knots=knots, dt=dt, period=period
-    )
+    soil = Ground(medium_of(ground, strength=strength), surface)
+    problem = aim(walking(model, soil, speed, knots=knots, dt=dt, period=period))
     found = command.plan_gait(
         problem, guess, eps=eps, dynamics=form, seconds=seconds, state=state, progress=not (quiet or as_json)
     )

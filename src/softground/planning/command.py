@@ -10,6 +10,7 @@ from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.bilevel import Bilevel
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.guesses import carried_over, gallop, trot_in_place, walk
+from softground.planning.objectives import stages_for
 from softground.planning.plan import Plan
 from softground.planning.problem import GaitProblem
 from softground.planning.solve import solve
@@ -42,7 +43,7 @@ def plan_gait(
     return solve(
         problem,
         guess_named(problem, guess, eps),
-        stages=standard_stages(eps),
+        stages=stages_for(problem, standard_stages(eps)),
         dynamics=dynamics,
         seconds=seconds,
         progress=progress,

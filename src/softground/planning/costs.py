@@ -102,16 +102,16 @@ class MotorWork:
     """weight |power| of every motor at every step, its corner rounded: with the speed held, the cost of transport.
 
     Power P is the torque of a step times the joint's rate at its end, as in `planning.metrics`; a motor that brakes
-    gains nothing. A cost is a sum of squares, so the residual is the root of a smooth |P|,
+    gains nothing. A cost is a sum of squares, so the residual is a smooth root of a smooth |P|,
 
-        r = P / (P^2 + threshold^2)^(1/4),      r^2 = P^2 / threshold for small P, |P| for large.
+        r = P / (threshold + (P^2 + threshold^2)^(1/2))^(1/2),      r^2 = (P^2 + threshold^2)^(1/2) - threshold.
 
     Torque at rest is free, so forces with which feet only press against each other are left undecided: keep a little
     `Effort` beside it.
     """
 
-    weight: float = 1e-3  # 1/W
-    threshold: float = 2.0  # W, below which the corner is rounded
+    weight: float = 1e-4  # 1/W
+    threshold: float = 5.0  # W, below which the corner is rounded
 
     def blocks(self, problem: GaitProblem, layout: Layout) -> list[Block]:
         steps = np.arange(layout.knots - 1)
@@ -121,7 +121,7 @@ class MotorWork:
 
 
 class PowerResidual(Block):
-    """factor P / (P^2 + threshold^2)^(1/4) for each motor's power P."""
+    """factor sign(P) ((P^2 + threshold^2)^(1/2) - threshold)^(1/2) for each motor's power P."""
 
     factor: float
     threshold: float
@@ -133,7 +133,7 @@ class PowerResidual(Block):
     def rows(self, local, data, eps):
         rate, torque = jnp.split(local, 2)
         power = TORQUE_UNIT * torque * rate
-        return self.factor * power / (power**2 + self.threshold**2) ** 0.25
+        return self.factor * power / jnp.sqrt(self.threshold + jnp.sqrt(power**2 + self.threshold**2))
 
 
 @dataclass(frozen=True)
