@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -63,6 +64,14 @@ class Report:
         return result
 
 
+class Solution(NamedTuple):
+    """The optimiser's own numbers, from which derivatives of the optimum follow (`planning.sensitivity`)."""
+
+    unknowns: np.ndarray
+    multipliers: np.ndarray  # of rows: cost + multipliers . rows is stationary
+    eps: float  # W
+
+
 @dataclass(frozen=True)
 class Plan:
     """A planned gait."""
@@ -72,6 +81,7 @@ class Plan:
     eps: float  # W, of the last stage
     metrics: GaitMetrics
     report: Report
+    solution: Solution | None = None  # none where the last stage joined steps of the problem
 
     def dataset(self, command: str = "", title: str = "") -> xr.Dataset:
         """The plan in the format of a run: one sample per step, the last state in the recipe."""
@@ -95,6 +105,10 @@ class Plan:
             timing={"compile_seconds": self.report.compile_seconds, "steps_per_second": 0.0},
         )
         dataset.attrs["plan"] = json.dumps({"metrics": self.metrics.as_dict(), "report": asdict(self.report)})
+        if self.solution is not None:
+            note = {"eps_w": self.solution.eps}
+            dataset["plan_unknowns"] = ("unknown", self.solution.unknowns, note)
+            dataset["plan_multipliers"] = ("row", self.solution.multipliers, note)
         return dataset
 
 
@@ -125,6 +139,14 @@ def _record(simulator: Simulator, trajectory: Trajectory, until_met: float) -> R
     time = np.arange(steps) * trajectory.dt
     arrays = (time, trajectory.q[:-1], trajectory.v[:-1], trajectory.v[1:], trajectory.torque)
     return jax.tree.map(np.asarray, jax.jit(jax.vmap(one))(*arrays))
+
+
+def solution_of(dataset: xr.Dataset) -> Solution:
+    """The optimiser's solution in a plan's dataset."""
+    if "plan_multipliers" not in dataset:
+        raise FileFormatError("this run holds no solution of an optimiser: plan it with `softground plan`")
+    unknowns, multipliers = dataset["plan_unknowns"], dataset["plan_multipliers"]
+    return Solution(unknowns.values, multipliers.values, float(unknowns.attrs["eps_w"]))
 
 
 def trajectory_of(dataset: xr.Dataset) -> Trajectory:

@@ -20,7 +20,7 @@ from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.metrics import gait_metrics
 from softground.planning.nlp import Nlp
-from softground.planning.plan import Plan, Report, StageReport
+from softground.planning.plan import Plan, Report, Solution, StageReport
 from softground.planning.problem import GaitProblem, coarser
 from softground.planning.stages import Stage, standard_stages
 from softground.planning.trajectory import Trajectory
@@ -108,7 +108,8 @@ def solve(
         state.unlink(missing_ok=True)
     report = _report(reports, interrupted.is_set(), feasibility, optimality, compile_seconds)
     trajectory = point.trajectory.resampled(problem.knots)
-    return Plan(problem, trajectory, point.eps or stages[0].eps, gait_metrics(problem, trajectory), report)
+    eps, metrics = point.eps or stages[0].eps, gait_metrics(problem, trajectory)
+    return Plan(problem, trajectory, eps, metrics, report, point.solution())
 
 
 _recent: deque[Transcription] = deque(maxlen=KEPT_TRANSCRIPTIONS)
@@ -141,6 +142,12 @@ class _Point:
         places = transcription.layout.lifted_at(np.arange(transcription.layout.knots - 1))
         z[places] = np.where(np.abs(z[places]) > KEPT_TWIST, z[places] * self.eps / stage.eps, z[places])
         return z, self.multipliers
+
+    def solution(self) -> Solution | None:
+        """What the last stage knows, if it was a stage of the whole problem."""
+        if self.z is None or self.multipliers is None or self.eps is None or self.coarse != 1:
+            return None
+        return Solution(self.z, self.multipliers, self.eps)
 
 
 @dataclass
