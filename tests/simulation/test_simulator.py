@@ -320,6 +320,8 @@ def test_bad_states_are_refused():
         sim.initial_state(v=np.zeros(2))
     with pytest.raises(OptionError, match=r"q must be finite, got \[nan\] at entries \[1\]"):
         sim.initial_state(np.array([0.0, np.nan, 0.0]))
+    with pytest.raises(OptionError, match="height of the lowest foot must be finite"):
+        sim.initial_state(height=np.nan)
     with pytest.raises(OptionError, match="v must be finite"):
         sim.initial_state(v=np.array([0.0, 0.0, np.inf]))
 

@@ -126,6 +126,8 @@ class Simulator(eqx.Module):
                 where = np.flatnonzero(~np.isfinite(value)).tolist()
                 raise OptionError(f"{label} must be finite, got {value[where]} at entries {where}")
         if height is not None:
+            if not np.isfinite(height):
+                raise OptionError(f"height of the lowest foot must be finite (m), got {height}")
             q = self._lifted(q, height)
         dtype = jnp.zeros(()).dtype if dtype is None else dtype
         n_feet, size = len(self.robot.feet), len(COMPONENTS[self.feet_medium.kind])

@@ -90,6 +90,9 @@ def test_refuses_what_cannot_walk():
         walking_controller(icub(), "stiff")
     with pytest.raises(OptionError, match="visco-elastic"):
         standing(Simulator(icub(), sand(), 1e-3))
+    slower = Simulator(icub(), ViscoElastic(8e5, 1e4), 2e-3)
+    with pytest.raises(OptionError, match=r"simulator's period, 0\.002 s, got 0\.001 s"):
+        walk(slower, controller("compliant"), ICUB_SOFT_GAIT, Command(0.085), Belief(8e5, 1e4))
 
 
 def test_a_gait_must_be_sound():

@@ -93,7 +93,14 @@ def test_problems_without_a_solution_are_infeasible(name):
         equality_target=np.concatenate([problem.equality_target, [0.0, 1.0]]),
     )
     for impossible in (between_nothing, two_at_once):
-        assert SOLVERS[name](impossible).status is Status.INFEASIBLE
+        found = SOLVERS[name](impossible)
+        assert found.status is Status.INFEASIBLE
+        assert np.isnan(found.x).all()
+
+
+def test_numbers_that_are_not_finite_are_a_failure():
+    problem = recorded("compliant")[0]
+    assert SOLVERS["daqp"](problem._replace(gradient=problem.gradient * np.nan)).status is Status.FAILED
 
 
 def test_two_sided_bounds_are_met_on_both_sides():

@@ -79,8 +79,11 @@ def walk(
 
     until: time (s) to end the run at, amid the walk; by default all of it is run.
     """
+    dt = float(simulator.dt)
+    if not np.isclose(controller.period, dt):
+        raise OptionError(f"a walk takes a controller of the simulator's period, {dt:g} s, got {controller.period:g} s")
     state = standing(simulator)
-    pattern = pattern_from(simulator.robot, state, gait, command)
+    pattern = pattern_from(simulator.robot, state, gait, command, dt)
     walker = Walker(
         simulator.robot,
         controller,
@@ -116,8 +119,9 @@ def standing(simulator: Simulator) -> State:
     return simulator.initial_state(q, height=-weight / (stiffness * area))
 
 
-def pattern_from(robot: Robot, state: State, gait: Gait, command: Command) -> WalkingPattern:
-    """The pattern of a command, from where the robot stands. Feet leave and meet the ground at its surface.
+def pattern_from(robot: Robot, state: State, gait: Gait, command: Command, dt: float) -> WalkingPattern:
+    """The pattern of a command, a sample every dt (s), from where the robot stands. Feet leave and meet the ground at
+    its surface.
 
     The gait's height of the centre of mass is meant over the sole that carries, which sinks under the whole weight
     twice as deep as under the half that it carries now.
@@ -128,7 +132,7 @@ def pattern_from(robot: Robot, state: State, gait: Gait, command: Command) -> Wa
     sinkage = -2 * float(stance.position[:, 2].mean())
     gait = replace(gait, com_height=gait.com_height - sinkage)
     plan = footsteps(gait, on_surface, speed=command.speed, turn_rate=command.turn_rate, seconds=command.seconds)
-    return walking_pattern(plan, gait, np.asarray(robot.center_of_mass(q)), dt=1e-3)
+    return walking_pattern(plan, gait, np.asarray(robot.center_of_mass(q)), dt=dt)
 
 
 def with_log(run: xr.Dataset, walker: Walker) -> xr.Dataset:

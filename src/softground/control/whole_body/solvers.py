@@ -33,8 +33,12 @@ def solve_daqp(problem: Problem) -> Solution:
     x, _, flag, info = daqp.solve(problem.hessian, problem.gradient, rows, upper, lower, sense)
     multipliers = np.asarray(info["lam"])
     status = _DAQP_STATUS.get(flag, Status.FAILED)
+    if status is Status.SOLVED and not np.isfinite(x).all():
+        status = Status.FAILED  # daqp calls data that are not finite solved
     if status is Status.FAILED and not _consistent(problem):
         status = Status.INFEASIBLE
+    if status is not Status.SOLVED:  # daqp returns where it stopped
+        return _nothing(problem, status)
     return Solution(np.asarray(x), multipliers[count:], multipliers[:count], status)
 
 
