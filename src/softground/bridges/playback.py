@@ -15,7 +15,7 @@ from softground.arrays import Array
 from softground.errors import OptionError
 from softground.robots import Box, Polygon, Robot, Shape
 from softground.simulation.description import restore
-from softground.simulation.run_file import _arrays
+from softground.simulation.run_file import arrays_of
 from softground.surfaces import Surface
 
 
@@ -44,8 +44,8 @@ def playback(dataset: xr.Dataset, *, fps: int, speed: float, title: str = "") ->
     if not speed > 0 or fps < 1:
         raise OptionError(f"speed must be positive and fps at least 1, got {speed} and {fps}")
     recipe = json.loads(dataset.attrs["simulator_recipe"])
-    robot = Robot.from_recipe(restore(recipe["robot"]["recipe"], _arrays(dataset)))
-    surface = Surface.from_dict(restore(recipe["surface"], _arrays(dataset)))
+    robot = Robot.from_recipe(restore(recipe["robot"]["recipe"], arrays_of(dataset)))
+    surface = Surface.from_dict(restore(recipe["surface"], arrays_of(dataset)))
     model = robot.mujoco_model(meshes=True)
     time = dataset["time"].values
     moments = np.arange(time[0], time[-1] + 1e-9, speed / fps)

@@ -31,7 +31,7 @@ def bench_step(
 
 @bench.command("batch", epilog="Example: [bold]softground bench batch --size 4096 --size 32768 --json[/]")
 def bench_batch(
-    size: Annotated[list[int] | None, typer.Option(help="Robots at once; give it again for more sizes.")] = None,
+    size: Annotated[list[int] | None, typer.Option(min=1, help="Robots at once; give it again for more sizes.")] = None,
     as_json: Json = False,
 ) -> None:
     """Steps a second of many robots at once in float32, beside MJX with rigid contact; on a GPU if any."""
@@ -57,7 +57,7 @@ def bench_robustness(
 @bench.command("control", epilog="Example: [bold]softground bench control --robot icub --json[/]")
 def bench_control(
     robot: Annotated[str | None, typer.Option(help="A biped of the catalogue.")] = None,
-    controller: Annotated[str | None, typer.Option(help="compliant or rigid.")] = None,
+    controller: Annotated[str | None, typer.Option(help="compliant, cautious or rigid.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Simulated time of the walk, s.")] = None,
     as_json: Json = False,
 ) -> None:

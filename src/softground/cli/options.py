@@ -52,12 +52,14 @@ def names(given: list[str] | None) -> list[str] | None:
 def report(title: str, measure: Callable[..., dict], rows: str, as_json: bool, options: dict[str, Any]) -> None:
     """Measure; print the result as JSON only, or as a table of its entry `rows` and the rest as lines.
 
-    Options that were not given (None) are left to `measure`.
+    Options that were not given (None, or an empty list) are left to `measure`; numbers must be positive.
     """
     from rich.console import Console
 
+    given = {name: value for name, value in options.items() if value not in (None, [])}
+    check_positive(**{name: value for name, value in given.items() if isinstance(value, int | float)})
     with Console(stderr=True).status(f"measuring {title}"):
-        result = measure(**{name: value for name, value in options.items() if value})
+        result = measure(**given)
     if as_json:
         print(json.dumps(result))
         return

@@ -16,7 +16,7 @@ from softground.tables import print_pairs
 
 @app.command(epilog="Example: [bold]softground plot run.nc --out run.png --video run.mp4[/]")
 def plot(
-    run_file: Annotated[Path, typer.Argument(help="Written by softground simulate, demo or save_run.")],
+    run_file: Annotated[Path, typer.Argument(help="Written by softground simulate, walk, plan, replay, demo.")],
     out: Annotated[Path | None, typer.Option(help="Figure (.png, .pdf, .svg); by default beside the run.")] = None,
     video: Annotated[Path | None, typer.Option(help="Also make a film (.mp4, .gif).")] = None,
     speed: Annotated[float, typer.Option(help="Of the film: 0.5 is slow motion.")] = 1.0,
@@ -36,7 +36,7 @@ def plot(
 
 @app.command(epilog="Example: [bold]softground cost run.nc --start 2[/]")
 def cost(
-    run_file: Annotated[Path, typer.Argument(help="Written by softground simulate, demo or save_run.")],
+    run_file: Annotated[Path, typer.Argument(help="Written by softground simulate, walk, plan, replay, demo.")],
     start: Annotated[float | None, typer.Option(help="Count from here, s; by default all of the run.")] = None,
     end: Annotated[float | None, typer.Option(help="Count up to here, s.")] = None,
     as_json: Json = False,
@@ -61,7 +61,9 @@ def cost(
     "[bold]softground view --live robosimian --ground sand --strength 3[/]"
 )
 def view(
-    run_file: Annotated[Path | None, typer.Argument(help="Written by softground simulate, demo or save_run.")] = None,
+    run_file: Annotated[
+        Path | None, typer.Argument(help="Written by softground simulate, walk, plan, replay, demo.")
+    ] = None,
     live: Annotated[str | None, typer.Option(help="Simulate this robot (name or file) instead.")] = None,
     ground: Annotated[str, typer.Option(help="Live: medium, see softground media; or a learned one (.json).")] = "sand",
     strength: Annotated[float, typer.Option(help="Live: factor on the forces of the ground.")] = 1.0,

@@ -38,7 +38,7 @@ class BatchNewton(eqx.Module):
         for _ in range(self.iterations - 1):
             v, twists = state.at(self._step_length(problem, state))
             state = newton_direction(problem, v, twists, problem.local_model(v, twists), state.iteration + 1)
-        return finish(problem, state, self._step_length(problem, state), self.tolerance)
+        return finish(state, self._step_length(problem, state), self.tolerance)
 
     def _step_length(self, problem: StepProblem, state: Iterate) -> Float[Array, ""]:
         """The full step, or nearly the zero of the slope before it."""

@@ -36,7 +36,7 @@ class Newton(eqx.Module):
         """Minimise; without `warm_twists` start from the free motion (a cold start)."""
         first = cold_start(problem) if warm_twists is None else warm_start(problem, warm_twists)
         state = jax.lax.while_loop(self._unfinished, lambda s: self._iterate(problem, s), first)
-        return finish(problem, state, 1.0, self.tolerance)
+        return finish(state, 1.0, self.tolerance)
 
     def _unfinished(self, state: Iterate) -> Bool[Array, ""]:
         return (state.decrement > self.tolerance) & (state.iteration < self.max_iterations)
@@ -192,7 +192,7 @@ def _slope(problem: StepProblem, state: Iterate, end: LocalModel) -> Float[Array
     return state.inertial_slope + state.inertial_curvature - problem.dt * power
 
 
-def finish(problem: StepProblem, state: Iterate, length, tolerance: float) -> Solution:
+def finish(state: Iterate, length, tolerance: float) -> Solution:
     """Take the last step, and the forces of its linear model: a full step balances momentum to rounding."""
     model = state.model
     v, twists = state.at(length)

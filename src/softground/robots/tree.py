@@ -81,11 +81,6 @@ class Tree:
         return tuple(self.q_address[i] if self.joint_type[i] in (SLIDE, HINGE) else -1 for i in self.dof_link)
 
     @cached_property
-    def scalar_links(self) -> tuple[int, ...]:
-        """Links moved by a slide or a hinge."""
-        return tuple(i for i, t in enumerate(self.joint_type) if t in (SLIDE, HINGE))
-
-    @cached_property
     def frame_link(self) -> tuple[int, ...]:
         """(nl,) link whose orientation a link shares: itself, or for an unturned slide its parent's."""
         frame: list[int] = []

@@ -82,8 +82,8 @@ def rebuild(dataset: xr.Dataset, at: Literal["start", "final"] = "start") -> tup
     """The simulator of a run, and the state in which it began (or, to continue it, ended)."""
     if dataset.attrs["precision"] == "float64" and not jax.config.jax_enable_x64:  # pyright: ignore
         raise OptionError('the run is in float64: call jax.config.update("jax_enable_x64", True) first')
-    simulator = build_simulator(_recipe(dataset, "simulator"), _arrays(dataset))
-    state = restore(_recipe(dataset, at), _arrays(dataset))
+    simulator = build_simulator(_recipe(dataset, "simulator"), arrays_of(dataset))
+    state = restore(_recipe(dataset, at), arrays_of(dataset))
     return simulator, jax.tree.map(jnp.asarray, state)
 
 
@@ -95,7 +95,7 @@ def control_of(dataset: xr.Dataset) -> Any:
             "the run was controlled by a plain function, which a file does not hold: rebuild() the simulator "
             "and give run() that function again, or write policies as equinox modules"
         )
-    return restore(recipe, _arrays(dataset))
+    return restore(recipe, arrays_of(dataset))
 
 
 def repeat(dataset: xr.Dataset, *, progress: bool = False) -> xr.Dataset:
@@ -110,5 +110,6 @@ def _recipe(dataset: xr.Dataset, name: str) -> Any:
     return json.loads(dataset.attrs[f"{name}_recipe"])
 
 
-def _arrays(dataset: xr.Dataset) -> dict[str, np.ndarray]:
+def arrays_of(dataset: xr.Dataset) -> dict[str, np.ndarray]:
+    """Arrays that the recipes of a run refer to, by name."""
     return {str(name): variable.values for name, variable in dataset.data_vars.items() if name not in VARIABLES}

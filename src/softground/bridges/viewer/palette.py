@@ -16,7 +16,6 @@ FOOT: Colour = (196, 112, 70)
 HULL: Colour = (70, 130, 220)
 FORCE: Colour = (206, 40, 34)
 TRACE: Colour = (60, 70, 90)
-BRAND: Colour = (176, 122, 52)
 
 
 def foot_colour(foot: int) -> Colour:
