@@ -1,16 +1,21 @@
 """The bilevel form: eq 6 of zhu2021 solved, and equal to the closed form in the limit."""
 
+from dataclasses import replace
 from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from softground.contact.feet import contact_jacobian, feet_in_ground
 from softground.planning import Bilevel, ClosedForm, Stage, solve
-from softground.planning.dynamics.bilevel import BarrierSupport
+from softground.planning.damping import Damping
+from softground.planning.dynamics.bilevel import BarrierSupport, normaliser
+from softground.planning.sampling import random_unknowns
 from softground.planning.smoothing import smoothed
+from softground.planning.transcription import Transcription
 from softground.simulation import Simulator
 
 from .foot_problem import foot_problem, level_flight
@@ -41,6 +46,24 @@ def test_barrier_law_is_the_gradient_of_a_convex_potential():
     np.testing.assert_allclose(hessian, differentiated(twist)[1], rtol=1e-8)
     assert weights.sum() == pytest.approx(1.0, abs=1e-12)
     assert np.linalg.eigvalsh(hessian).min() > 0
+
+
+def test_potential_along_a_line():
+    """What line searches see is the potential's derivative."""
+    law = BarrierSupport(jnp.array([[100.0, -50.0, 3.0], [-20.0, 150.0, 1.0], [0.0, 0.0, 0.0]]), jnp.asarray(0.2))
+    twist, direction, step = jnp.array([0.01, -0.02, 0.1]), jnp.array([0.3, 0.1, -1.0]), 1e-5
+    potential = jax.jit(lambda t: law.potential(twist + t * direction))
+    slope, curvature = law.along(twist, direction).derivatives(jnp.asarray(0.1))
+    ahead, here, behind = (float(potential(0.1 + shift)) for shift in (step, 0.0, -step))
+    assert slope == pytest.approx((ahead - behind) / (2 * step), rel=1e-6)
+    assert curvature == pytest.approx((ahead - 2 * here + behind) / step**2, rel=1e-3)
+
+
+def test_normaliser_holds_over_ten_orders_of_magnitude():
+    rng, find = np.random.default_rng(4), jax.jit(normaliser)
+    for size in 10.0 ** np.arange(-4, 7):
+        score = size * rng.normal(size=27)
+        assert (1 / (score + find(score))).sum() == pytest.approx(1.0, abs=1e-9)
 
 
 def test_weights_are_stationary_for_equation_6(bilevel, next_velocity):
@@ -81,6 +104,30 @@ def test_derivatives_by_the_implicit_function_theorem(next_velocity):
             ahead, behind = (next_velocity(*one, 0.3) for one in arguments)
             rate = np.asarray(ahead - behind) / (2 * step)
             np.testing.assert_allclose(jacobian[:, k], rate, rtol=1e-5, atol=1e-7)
+
+
+def test_derivatives_of_the_whole_problem():
+    """Jacobian and exact Hessian by the implicit function theorem, against differences."""
+    problem, step, rng = replace(foot_problem(), knots=4), 1e-6, np.random.default_rng(1)
+    transcription = Transcription(problem, Bilevel)
+    nlp, z = transcription.nlp(0.3, "exact"), random_unknowns(problem, transcription.layout, seed=7)
+    multipliers = rng.normal(size=nlp.n_rows)
+
+    def jacobian(z):
+        places = (nlp.jacobian_rows, nlp.jacobian_columns)
+        return sp.coo_matrix((nlp.jacobian(z), places), shape=(nlp.n_rows, nlp.size)).toarray()
+
+    places = (nlp.hessian_rows, nlp.hessian_columns)
+    lower = sp.coo_matrix((nlp.hessian(z, 0.0, multipliers), places), shape=(nlp.size, nlp.size)).toarray()
+    hessian = lower + np.tril(lower, -1).T - np.diag(Damping().diagonal(transcription.layout, z))
+    here = jacobian(z)
+    for k in range(nlp.size):
+        shift = step * np.eye(nlp.size)[k]
+        rate = (nlp.constraints(z + shift) - nlp.constraints(z - shift)) / (2 * step)
+        # The inner problem is solved to 1e-12 J, the velocity of a foot of some kilograms to 1e-9 or so at worst.
+        np.testing.assert_allclose(here[:, k], rate, atol=1e-3, rtol=1e-5)
+        bent = (jacobian(z + shift) - jacobian(z - shift)).T @ multipliers / (2 * step)
+        np.testing.assert_allclose(hessian[:, k], bent, atol=1e-5 * np.abs(hessian).max(), rtol=1e-4)
 
 
 def test_tends_to_the_closed_form(next_velocity):

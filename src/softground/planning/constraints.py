@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -59,10 +60,10 @@ class InsideData:
         for label, value in {"depth": depth, "tilt": tilt}.items():
             if not value > 0:
                 raise OptionError(f"greatest {label} of the feet must be positive, got {value}")
-        feet = len(problem.robot.feet)
-        block = FeetPose(layout.q_at(np.arange(layout.knots)), problem.robot, problem.ground.surface)
-        upper = np.repeat([DEPTH_UNIT * depth, tilt], feet)
-        return [Bounded(block, np.repeat([-np.inf, -tilt], feet), upper)]
+        feet, tilts = len(problem.robot.feet), bool(np.isfinite(tilt))
+        block = FeetPose(layout.q_at(np.arange(layout.knots)), problem.robot, problem.ground.surface, tilts)
+        lower, upper = [-np.inf, -tilt], [DEPTH_UNIT * depth, tilt]
+        return [Bounded(block, np.repeat(lower[: 1 + tilts], feet), np.repeat(upper[: 1 + tilts], feet))]
 
 
 DEPTH_UNIT = 10.0
@@ -70,14 +71,15 @@ DEPTH_UNIT = 10.0
 
 
 class FeetPose(Block):
-    """Depths (decimetres) and tilts (rad; in space the lean) of all feet at a knot."""
+    """Depths (decimetres) and tilts (rad; in space the lean) of all feet at a knot; round feet have no tilt."""
 
     robot: Robot
     surface: Surface
+    tilts: bool = eqx.field(static=True)
 
-    def __init__(self, columns, robot: Robot, surface: Surface):
+    def __init__(self, columns, robot: Robot, surface: Surface, tilts: bool = True):
         self.label, self.columns, self.linear = "feet", columns, False
-        self.robot, self.surface = robot, surface
+        self.robot, self.surface, self.tilts = robot, surface, tilts
 
     def rows(self, local, data, eps):
         feet = feet_in_ground(self.robot, local, self.surface)
@@ -101,9 +103,9 @@ class FeetPose(Block):
         by_joints = jnp.einsum("frd,fdv->rfv", slopes, robot.foot_jacobians(kin)[:, directions])
         return by_joints.reshape(-1, robot.nv)
 
-    def _one(self, foot: FootInGround) -> Float[Array, "2"]:
-        if self.robot.planar:
-            lean = foot.tilt
-        else:
-            lean = jnp.arccos(jnp.clip(foot.axis[2], -1 + 1e-9, 1 - 1e-9))
-        return jnp.stack([DEPTH_UNIT * foot.depth, lean])
+    def _one(self, foot: FootInGround) -> Float[Array, " r"]:
+        depth = DEPTH_UNIT * foot.depth
+        if not self.tilts:
+            return depth[None]
+        lean = foot.tilt if self.robot.planar else jnp.arccos(jnp.clip(foot.axis[2], -1 + 1e-9, 1 - 1e-9))
+        return jnp.stack([depth, lean])

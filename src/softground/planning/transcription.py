@@ -93,7 +93,7 @@ class Transcription:
     def unknowns(self, guess: Trajectory, eps: float) -> np.ndarray:
         """The vector of unknowns of a trajectory: lifted unknowns and splines are those that go with it."""
         guess = guess.resampled(self.problem.knots)
-        lifted = self.dynamics.lift(guess.q, guess.v, guess.torque, eps)
+        lifted = self.dynamics.lift(guess.q, guess.v, eps)
         points = [spline.fitted(self.problem, guess.q) for spline in self.problem.splines]
         return self.layout.put_together(
             Unknowns(guess.q, guess.v, lifted, guess.torque, np.concatenate([*points, np.zeros(0)]))

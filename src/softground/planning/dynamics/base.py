@@ -17,6 +17,7 @@ from softground.errors import MediumError
 from softground.media.base import COMPONENTS
 from softground.media.wrench_space import WrenchSpace
 from softground.planning.blocks import Block
+from softground.planning.dynamics.units import ANGULAR_WRENCH, LINEAR_WRENCH
 from softground.planning.layout import Layout
 from softground.robots import Robot
 from softground.simulation.ground import Ground, medium_under_feet
@@ -46,18 +47,28 @@ class Dynamics(eqx.Module):
         self.robot, self.surface, self.dt, self.met_at = robot, ground.surface, float(dt), float(met_at)
         self.feet_medium = wrench_space_under_feet(robot, ground)
 
-    @property
-    @abc.abstractmethod
-    def lifted(self) -> int:
-        """Number of further unknowns of a step."""
-
     @abc.abstractmethod
     def block(self, layout: Layout) -> Block:
         """The rows of all steps."""
 
-    @abc.abstractmethod
-    def lift(self, q: np.ndarray, v: np.ndarray, torque: np.ndarray, eps: float) -> np.ndarray:
+    def smoothing(self, eps):
+        """The temperature (W) that smooths as much as eps does in this form."""
+        return eps
+
+    @property
+    def lifted(self) -> int:
+        """Number of further unknowns of a step: the feet's scaled twists."""
+        return len(self.robot.feet) * self.twist_size
+
+    def lift(self, q: np.ndarray, v: np.ndarray, eps: float) -> np.ndarray:
         """The further unknowns (N - 1, nl) that go with a trajectory."""
+        twists = _all_foot_twists(self, q[:-1], v[1:])
+        return np.asarray(twists * self.wrench_unit / self.smoothing(eps)).reshape(len(q) - 1, -1)
+
+    @property
+    def wrench_unit(self) -> np.ndarray:
+        """(n,) unit of each component of a wrench."""
+        return np.where(COMPONENTS[self.feet_medium.kind] < 3, LINEAR_WRENCH, ANGULAR_WRENCH)
 
     @property
     def twist_size(self) -> int:
@@ -89,6 +100,11 @@ class Dynamics(eqx.Module):
         vertices = jax.vmap(lambda medium, foot: medium.vertices(foot))(self.feet_medium, feet)
         force = robot.inverse_dynamics(kin, v, (v_next - v) / self.dt) - robot.passive_force(kin, v_next)
         return jnp.asarray(force) - jnp.einsum("fnv,fn->v", jacobian, wrenches(vertices, twists)), twists
+
+
+@eqx.filter_jit
+def _all_foot_twists(dynamics: Dynamics, q, v):
+    return jax.vmap(lambda q, v: dynamics.foot_twists(dynamics.met_pose(q, v), v))(q, v)
 
 
 def wrench_space_under_feet(robot: Robot, ground: Ground) -> WrenchSpace:

@@ -18,7 +18,12 @@ So the weights follow from the twist alone: the wrench is minus the gradient of 
 and eq 6 is the same convex step in the velocity that the simulator solves (`contact.problem`), with this potential in
 place of the entropy-smoothed one: 15 unknowns instead of 108 for RoboSimian. It is solved by Newton to convergence
 and differentiated by the implicit function theorem (`contact.solve`). Both smoothings tend to the same wrench as
-mu, eps -> 0.
+mu, eps -> 0; a barrier mu on K weights smooths about as much as a temperature K mu.
+
+Nothing need be lifted here. Yet feet's twists are unknowns all the same, as in the closed form: s = u / (K mu). They
+follow from the rest by rows of their own and enter nothing else, so that feet that carry the robot can be damped more
+than those in the air (`planning.damping`). All damping must be greater than in the closed form: the velocity that a
+step reaches bends more than forces do.
 """
 
 from __future__ import annotations
@@ -40,6 +45,7 @@ from softground.media.base import Law
 from softground.planning.blocks import Block
 from softground.planning.dynamics.base import Dynamics, split_step, steps_of
 from softground.planning.dynamics.step_derivatives import balance_derivatives
+from softground.planning.dynamics.units import FORCE_UNIT, LINEAR_WRENCH, TWIST_ROWS
 from softground.planning.layout import TORQUE_UNIT, Layout
 from softground.robots.dynamics_derivatives import has_scalar_joints
 
@@ -122,17 +128,13 @@ def _normaliser_jvp(primals, tangents):
 
 
 class Bilevel(Dynamics):
-    """The step as a function of state and torque, with the contact problem solved inside. No lifted unknowns."""
-
-    @property
-    def lifted(self) -> int:
-        return 0
+    """The step as a function of state and torque, with the contact problem solved inside."""
 
     def block(self, layout: Layout) -> Block:
         return BilevelSteps(self, layout)
 
-    def lift(self, q, v, torque, eps) -> np.ndarray:
-        return np.zeros((len(q) - 1, 0))
+    def smoothing(self, eps):
+        return self.feet_medium.coefficients.shape[-2] * eps
 
     def next_velocity(self, q, v, torque: Float[Array, " nu"], mu, near=None) -> Float[Array, " nv"]:
         """Velocity at the end of a step under torques (N m), met at q. `near`: a guess of it, for speed alone."""
@@ -154,54 +156,89 @@ class Bilevel(Dynamics):
         )
         return solve(problem, jax.lax.stop_gradient(jacobian @ (v if near is None else near)), Newton()).velocity
 
-    def balance_slopes(self, q, v, reached, mu) -> BalanceSlopes:
-        """Derivatives of the balance of forces in a step that is met at q and reaches a velocity."""
+    def slopes(self, q, v, reached, mu) -> Slopes:
+        """Derivatives at a step that is met at q and reaches a velocity: wrenches follow from the feet's twists."""
         respond = lambda vertices, twist: BarrierSupport(vertices, mu).wrench(twist)  # noqa: E731
         by = balance_derivatives(self, q, v, reached, self.foot_twists(q, reached), respond)
         by_q = by.force_q + jnp.einsum("vfn,fnj->vj", by.force_s, by.twist_q)
         by_next = by.force_next + jnp.einsum("vfn,fnj->vj", by.force_s, by.twist_next)
-        return BalanceSlopes(by_q, by.force_v, by_next)
+        flat = lambda rows: rows.reshape(-1, self.robot.nv)  # noqa: E731
+        return Slopes(by_q, by.force_v, by_next, flat(by.twist_q), flat(by.twist_next))
 
 
-class BalanceSlopes(NamedTuple):
-    """Derivatives of the balance of forces F(q, v, v+): the feet's wrenches follow from their twists J(q) v+."""
+class Slopes(NamedTuple):
+    """Derivatives of the balance of forces F(q, v, v+), and of the feet's twists (their components in one row)."""
 
-    by_q: Float[Array, "nv nv"]
-    by_v: Float[Array, "nv nv"]
-    by_next: Float[Array, "nv nv"]  # symmetric positive definite
+    force_q: Float[Array, "nv nv"]
+    force_v: Float[Array, "nv nv"]
+    force_next: Float[Array, "nv nv"]  # symmetric positive definite
+    twist_q: Float[Array, "nl nv"]
+    twist_next: Float[Array, "nl nv"]
 
-    def reach(self, motors: tuple[int, ...]) -> Reach:
-        """Derivatives of the velocity reached: of F(q, v, v+) = B torque by the implicit function theorem."""
-        inverse = jnp.linalg.inv(self.by_next)
-        return Reach(-inverse @ self.by_q, -inverse @ self.by_v, inverse[:, np.array(motors)], inverse)
+    def solved(self, motors: np.ndarray) -> Reach:
+        """What they say about the velocity reached: F(q, v, v+) = B torque, by the implicit function theorem."""
+        inverse = jnp.linalg.inv(self.force_next)
+        by_q, by_v, by_torque = -inverse @ self.force_q, -inverse @ self.force_v, inverse[:, motors]
+        return Reach(
+            by_q,
+            by_v,
+            by_torque,
+            self.twist_q + self.twist_next @ by_q,
+            self.twist_next @ by_v,
+            self.twist_next @ by_torque,
+            self.twist_next,
+            inverse,
+        )
 
 
 class Reach(NamedTuple):
-    """Derivatives of the velocity that a step reaches."""
+    """Derivatives of the velocity that a step reaches, and of the feet's twists then."""
 
-    by_q: Float[Array, "nv nv"]
-    by_v: Float[Array, "nv nv"]
-    by_torque: Float[Array, "nv nu"]
-    by_force: Float[Array, "nv nv"]  # on any dof, symmetric
+    velocity_q: Float[Array, "nv nv"]
+    velocity_v: Float[Array, "nv nv"]
+    velocity_torque: Float[Array, "nv nu"]
+    twist_q: Float[Array, "nl nv"]
+    twist_v: Float[Array, "nl nv"]
+    twist_torque: Float[Array, "nl nu"]
+    twist_velocity: Float[Array, "nl nv"]  # at a constant pose
+    velocity_force: Float[Array, "nv nv"]  # by a force on any dof; symmetric
 
 
 class BilevelSteps(Block):
-    """Rows of a step: motion (nq), velocity (nv)."""
+    """Rows of a step: motion (nq), velocity missed (nv) as the force that would make up for it, foot twists (nl).
+
+    Of a light ankle a radian a second is nothing, of the body it is a fall: times a mass matrix (that of the posture)
+    and over dt, velocities missed are forces, in the units in which the closed form has its own.
+    """
 
     dynamics: Bilevel
     layout: Layout = eqx.field(static=True)
+    force_per_velocity: Float[np.ndarray, "nv nv"]
 
     def __init__(self, dynamics: Bilevel, layout: Layout):
         self.label, self.columns, self.linear = "step", steps_of(layout), False
         self.dynamics, self.layout = dynamics, layout
+        mass = jax.jit(lambda q: dynamics.robot.mass_matrix(q))(np.asarray(dynamics.robot.posture))
+        self.force_per_velocity = np.asarray(mass) / (dynamics.dt * FORCE_UNIT)
 
     def rows(self, local, data, eps):
-        return self._rows(local, self._reached(local, eps))
+        return self._rows(local, self._reached(local, eps), eps)
 
-    def _rows(self, local, reached):
-        q, _, _, _, q_next, v_next = split_step(self.layout, local)
-        motion = (q_next - self.dynamics.robot.integrate(q, v_next, self.dynamics.dt)) / self.dynamics.dt
-        return jnp.concatenate([motion, v_next - reached])
+    def _rows(self, local, reached, eps):
+        dynamics = self.dynamics
+        q, _, lifted, _, q_next, v_next = split_step(self.layout, local)
+        motion = (q_next - dynamics.robot.integrate(q, v_next, dynamics.dt)) / dynamics.dt
+        twists = dynamics.foot_twists(self._met(local), reached).reshape(-1)
+        twist = self._twist_unit * twists - self._lifted_unit(eps) * lifted
+        return jnp.concatenate([motion, self.force_per_velocity @ (v_next - reached), twist])
+
+    @property
+    def _twist_unit(self) -> Float[np.ndarray, " nl"]:
+        """Of the rows of twists, per m/s or rad/s."""
+        return np.tile(TWIST_ROWS * self.dynamics.wrench_unit / LINEAR_WRENCH, len(self.dynamics.robot.feet))
+
+    def _lifted_unit(self, eps):
+        return TWIST_ROWS * self.dynamics.smoothing(eps) / LINEAR_WRENCH
 
     def _reached(self, local, eps) -> Float[Array, " nv"]:
         """The velocity that the step reaches; the optimiser's own is near it."""
@@ -213,18 +250,18 @@ class BilevelSteps(Block):
         q, _, _, _, _, v_next = split_step(self.layout, local)
         return self.dynamics.met_pose(q, v_next)
 
-    # Steps are solved one after the other: solved together, they would all take as long as the slowest, and batches of
-    # small linear systems inside a larger programme can block XLA's threads for good.
+    # Steps are solved one after the other: solved together, they would all take as long as the slowest.
 
     def all_rows(self, z, eps):
         local = self.gather(z)
-        return jax.vmap(self._rows)(local, self._all_reached(local, eps))
+        return jax.vmap(self._rows, (0, 0, None))(local, self._all_reached(local, eps), eps)
 
     def all_jacobians(self, z, eps):
         if not has_scalar_joints(self.dynamics.robot):
             return super().all_jacobians(z, eps)
         local = self.gather(z)
-        return jax.vmap(self._jacobian)(self._all_reaches(local, self._all_reached(local, eps), eps))
+        by = self._all_reaches(local, self._all_reached(local, eps), eps)
+        return jax.vmap(self._jacobian, (0, None))(by, eps)
 
     def all_curvatures_along(self, z, eps, multipliers, direction):
         if not has_scalar_joints(self.dynamics.robot):
@@ -240,41 +277,66 @@ class BilevelSteps(Block):
     def _all_reaches(self, local, reached, eps) -> Reach:
         def slopes(local, reached):
             _, v, *_ = split_step(self.layout, local)
-            return self.dynamics.balance_slopes(self._met(local), v, reached, eps)
+            return self.dynamics.slopes(self._met(local), v, reached, eps)
 
-        motors = tuple(self.dynamics.robot.actuated)
-        return jax.lax.map(lambda one: one.reach(motors), jax.vmap(slopes)(local, reached))
+        motors = np.array(self.dynamics.robot.actuated)
+        return jax.lax.map(lambda one: one.solved(motors), jax.vmap(slopes)(local, reached))
 
     # Closed forms, for robots of hinges and slides.
 
-    def _jacobian(self, by: Reach):
-        layout = self.layout
-        rate, none = np.eye(layout.nq) / self.dynamics.dt, jnp.zeros((layout.nq, layout.nq))
-        no_torque = jnp.zeros((layout.nq, layout.nu))
-        by_next = np.eye(layout.nv) - self.dynamics.until_met * by.by_q
+    def _jacobian(self, by: Reach, eps):
+        layout, met = self.layout, self.dynamics.until_met
+        blank = lambda rows, columns: jnp.zeros((rows, columns))  # noqa: E731
+        rate, lifted = np.eye(layout.nq) / self.dynamics.dt, self._lifted_unit(eps) * np.eye(layout.lifted)
+        motion = [-rate, blank(layout.nq, layout.nv + layout.lifted + layout.nu), rate, -np.eye(layout.nq)]
+        missed = [
+            -by.velocity_q,
+            -by.velocity_v,
+            blank(layout.nv, layout.lifted),
+            -TORQUE_UNIT * by.velocity_torque,
+            blank(layout.nv, layout.nq),
+            np.eye(layout.nv) - met * by.velocity_q,
+        ]
+        twist = [
+            by.twist_q,
+            by.twist_v,
+            TORQUE_UNIT * by.twist_torque,
+            blank(layout.lifted, layout.nq),
+            met * by.twist_q,
+        ]
+        twist = [self._twist_unit[:, None] * rows for rows in twist]
         return jnp.concatenate(
             [
-                jnp.concatenate([-rate, none, no_torque, rate, -np.eye(layout.nq)], axis=1),
-                jnp.concatenate([-by.by_q, -by.by_v, -TORQUE_UNIT * by.by_torque, none, by_next], axis=1),
+                jnp.concatenate(motion, axis=1),
+                self.force_per_velocity @ jnp.concatenate(missed, axis=1),
+                jnp.concatenate([*twist[:2], -lifted, *twist[2:]], axis=1),
             ]
         )
 
     def _curvature_along(self, local, reached, by: Reach, eps, multipliers, direction):
-        """Hessian of multipliers . rows, times a direction. Motion is linear, so m, those of velocity, matter alone.
+        """Hessian of multipliers . rows, times a direction. Motion and lifted unknowns enter linearly.
 
-        With x = (pose met, v, torque), F(x, v+(x)) = 0 and F+' y = m, the function m . v+(x) equals
-        m . v+ - y . F(x, v+) along the solution for this constant y, and that is stationary in v+. So its second
-        derivative is that of -y . F(x, v+) along tangents (dx, dv+).
+        What is left is m . v+(x) + n . U(x, v+(x)), x = (pose met, v, torque), U the feet's twists, where F(x, v+) = 0.
+        Take y so that F+' y = m + U+' n. Then m . v+ + n . U - y . F has the same value along the solution and is
+        stationary in v+, so its second derivative along tangents (dx, dv+), y being constant, is the one sought.
         """
         dynamics, layout = self.dynamics, self.layout
         _, v, *_ = split_step(layout, local)
         dq, dv, _, dtorque, _, dv_next = split_step(layout, direction)
-        y = by.by_force @ multipliers[layout.nq :]
+        _, missed, twist = jnp.split(multipliers, [layout.nq, layout.nq + layout.nv])
+        n = self._twist_unit * twist
+        y = by.velocity_force @ (n @ by.twist_velocity - missed @ self.force_per_velocity)
         respond = jax.vmap(lambda vertices, twist: BarrierSupport(vertices, eps).wrench(twist))
-        slope = jax.grad(lambda met, v, v_next: y @ dynamics.balance(met, v, v_next, respond)[0], (0, 1, 2))
+
+        def stationary(met, v, v_next):
+            force, twists = dynamics.balance(met, v, v_next, respond)
+            return n @ twists.reshape(-1) - y @ force
+
         dmet = dq + dynamics.until_met * dv_next
-        moved = by.by_q @ dmet + by.by_v @ dv + TORQUE_UNIT * by.by_torque @ dtorque
+        moved = by.velocity_q @ dmet + by.velocity_v @ dv + TORQUE_UNIT * by.velocity_torque @ dtorque
+        slope = jax.grad(stationary, (0, 1, 2))
         bent_met, bent_v, bent = jax.jvp(slope, (self._met(local), v, reached), (dmet, dv, moved))[1]
-        along_q = bent_met + bent @ by.by_q
-        along_v, along_torque = bent_v + bent @ by.by_v, TORQUE_UNIT * bent @ by.by_torque
-        return jnp.concatenate([along_q, along_v, along_torque, jnp.zeros(layout.nq), dynamics.until_met * along_q])
+        along_q, along_v = bent_met + bent @ by.velocity_q, bent_v + bent @ by.velocity_v
+        along_torque = TORQUE_UNIT * bent @ by.velocity_torque
+        still = [jnp.zeros(layout.lifted), along_torque, jnp.zeros(layout.nq)]
+        return jnp.concatenate([along_q, along_v, *still, dynamics.until_met * along_q])

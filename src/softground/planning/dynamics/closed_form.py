@@ -27,12 +27,11 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.media.base import COMPONENTS
 from softground.media.wrench_space import SupportFunction
 from softground.planning.blocks import Block
 from softground.planning.dynamics.base import Dynamics, split_step, steps_of
 from softground.planning.dynamics.step_derivatives import balance_derivatives
-from softground.planning.dynamics.units import ANGULAR_WRENCH, FORCE_UNIT, LINEAR_WRENCH, TWIST_ROWS
+from softground.planning.dynamics.units import FORCE_UNIT, LINEAR_WRENCH, TWIST_ROWS
 from softground.planning.layout import TORQUE_UNIT, Layout
 from softground.robots.dynamics_derivatives import has_scalar_joints
 
@@ -40,30 +39,12 @@ from softground.robots.dynamics_derivatives import has_scalar_joints
 class ClosedForm(Dynamics):
     """The step as inverse dynamics with lifted foot twists."""
 
-    @property
-    def lifted(self) -> int:
-        return len(self.robot.feet) * self.twist_size
-
     def block(self, layout: Layout) -> Block:
         return ClosedFormSteps(self, layout)
-
-    def lift(self, q, v, torque, eps) -> np.ndarray:
-        twists = _all_foot_twists(self, q[:-1], v[1:])
-        return np.asarray(twists * self.wrench_unit / eps).reshape(len(q) - 1, -1)
-
-    @property
-    def wrench_unit(self) -> np.ndarray:
-        """(n,) unit of each component of a wrench."""
-        return np.where(COMPONENTS[self.feet_medium.kind] < 3, LINEAR_WRENCH, ANGULAR_WRENCH)
 
     def respond(self, vertices: Float[Array, "k n"], scaled: Float[Array, " n"]) -> Float[Array, " n"]:
         """Wrench on a foot (surface frame, N and N m) at a scaled twist s, which has the temperature in it."""
         return SupportFunction(vertices, jnp.ones(())).wrench(scaled / self.wrench_unit)
-
-
-@eqx.filter_jit
-def _all_foot_twists(dynamics: ClosedForm, q, v):
-    return jax.vmap(lambda q, v: dynamics.foot_twists(dynamics.met_pose(q, v), v))(q, v)
 
 
 class ClosedFormSteps(Block):

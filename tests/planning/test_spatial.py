@@ -1,0 +1,45 @@
+"""Robots in space: a free base among the unknowns."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from softground.media.named import sand
+from softground.planning import ClosedForm, GaitProblem, InsideData
+from softground.planning.layout import Layout, Unknowns
+from softground.planning.smoothing import smoothed
+from softground.robots import Robot
+from softground.simulation import Ground, Simulator
+
+EPS, DT = 1.0, 0.02
+
+
+@pytest.fixture(scope="module")
+def anymal() -> Robot:
+    return Robot.load("anymal")
+
+
+def test_a_simulated_step_obeys_the_rows(anymal):
+    """Met at its start, a step of the planner is the simulator's: turning base, quaternion and all."""
+    ground, rng = Ground(sand(2.0)), np.random.default_rng(0)
+    simulator = Simulator(anymal, smoothed(ground, EPS), DT)
+    torque = rng.normal(size=anymal.nu)
+    first = simulator.initial_state(v=0.3 * rng.normal(size=anymal.nv), height=-0.03)
+    after = jax.jit(lambda state: simulator.step(state, jnp.asarray(torque))[0])(first)
+    dynamics, layout = ClosedForm(anymal, ground, DT, met_at=0.0), Layout.of(anymal, 2, 12)
+    q, v = np.stack([first.q, after.q]), np.stack([first.v, after.v])
+    z = layout.put_together(Unknowns(q, v, dynamics.lift(q, v, EPS), torque[None], np.zeros(0)))
+    rows = np.asarray(jax.jit(lambda z: dynamics.block(layout).all_rows(z, EPS))(z))
+    # The step is solved to 1e-12 J: 1e-6 m/s of 30 kg at worst, 15 N m/s over dt, in units of 100 N.
+    assert np.abs(rows).max() < 1e-5
+    assert np.abs(after.q[3:7] - first.q[3:7]).max() > 1e-3  # it did turn
+
+
+def test_round_feet_are_bounded_in_depth_alone(anymal):
+    problem = GaitProblem(anymal, Ground(sand(2.0)), 3, DT, costs=())
+    (bounded,) = InsideData().blocks(problem, Layout.of(anymal, 3, 12))
+    assert len(bounded.upper) == 4
+    assert np.isfinite(bounded.upper).all()
+    rows = jax.jit(lambda q: bounded.block.rows(q, None, EPS))(jnp.asarray(anymal.posture))
+    assert rows.shape == (4,)
