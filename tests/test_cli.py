@@ -75,6 +75,7 @@ def test_same_seed_same_numbers(tmp_path):
         (["simulate", "foot", "--feet", "sol"], "unknown foot 'sol'"),
         (["simulate", "foot", "--lock", "knee_*"], "knee_"),
         (["plot", "absent.nc"], "no run file at absent.nc"),
+        (["bench", "robustness", "--states", "0"], "--states must be positive, got 0"),
         (["walk", "icub", "--k", "-8e5"], "--k must be positive, got -800000"),
         (["walk", "icub", "--b", "0"], "--b must be positive, got 0"),
         (["walk", "icub", "--controller", "stiff"], "unknown controller 'stiff': must be one of"),

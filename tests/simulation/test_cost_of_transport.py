@@ -13,16 +13,19 @@ from softground.media import sand
 from softground.robots import Robot
 from softground.simulation import Simulator, run, save_run
 from softground.simulation.cost_of_transport import describe_cost, loaded_intervals, stance_rows, walk_cost
+from softground.simulation.description import describe
 from softground.simulation.fall import base_tilt, find_fall
+from softground.surfaces import Plane
 
 MASS, SPEED, DT = 10.0, 0.4, 0.01
 WEIGHT = MASS * 9.81
 
 
-def walk(seconds=2.0, *, tilt=0.0, drop=1.0):
+def walk(seconds=2.0, *, tilt=0.0, drop=1.0, slope=0.0):
     """A made-up walk: two feet that change every 0.2 s, two motors of +30 W and -10 W while the left foot stands.
 
-    The base leans by `tilt` about x (rad) and the robot is `drop` of its height in the second half.
+    The base leans by `tilt` about x (rad) and the robot is `drop` of its height in the second half. The ground rises by
+    `slope` (rad) along x, and the robot with it.
     """
     count = round(seconds / DT)
     time = DT * np.arange(count)
@@ -33,7 +36,9 @@ def walk(seconds=2.0, *, tilt=0.0, drop=1.0):
     configuration[:, 3], configuration[:, 4] = np.cos(lean / 2), np.sin(lean / 2)
     wrench = np.zeros((count, 2, 6))
     wrench[:, 0, 2], wrench[:, 1, 2] = WEIGHT * left, WEIGHT * ~left
-    position = np.stack([SPEED * time, 0 * time, np.where(late, drop, 1.0) * 0.5], axis=-1)
+    height = np.where(late, drop, 1.0) * 0.5 / np.cos(slope)
+    position = np.stack([SPEED * time, 0 * time, height + np.tan(slope) * SPEED * time], axis=-1)
+    ground = {"surface": describe(Plane(slope=slope).to_dict(), {})}
     names = ["root_x", "root_y", "root_z", "root_qw", "root_qx", "root_qy", "root_qz"]
     return xr.Dataset(
         {
@@ -53,7 +58,12 @@ def walk(seconds=2.0, *, tilt=0.0, drop=1.0):
             "wrench_axis": ["fx", "fy", "fz", "tx", "ty", "tz"],
             "xyz": ["x", "y", "z"],
         },
-        attrs={"mass_kg": MASS, "robot": "made up", "ended": "finished"},
+        attrs={
+            "mass_kg": MASS,
+            "robot": "made up",
+            "ended": "finished",
+            "simulator_recipe": json.dumps(ground),
+        },
     )
 
 
@@ -110,6 +120,15 @@ def test_a_fall_has_no_cost(dataset, reason):
 def test_lower_and_leaning_but_on_its_feet():
     assert find_fall(walk(drop=0.55, tilt=1.0)) is None
     np.testing.assert_allclose(base_tilt(walk(tilt=1.0))[[0, -1]], [0.0, 1.0], atol=1e-9)
+
+
+@pytest.mark.parametrize("slope", [-0.35, 0.35])
+def test_heights_are_over_the_ground(slope):
+    """Down a slope the centre of mass ends below half its first height over z = 0, and the robot has not fallen."""
+    downhill = walk(4.0, slope=slope)
+    assert (downhill["center_of_mass"][-1, 2] < 0.25) == (slope < 0)
+    assert find_fall(downhill) is None
+    assert find_fall(walk(4.0, slope=slope, drop=0.45)).reason.endswith("0.225 m high, 0.500 m at the start")
 
 
 def test_going_nowhere_has_no_cost():

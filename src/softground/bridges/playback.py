@@ -15,7 +15,7 @@ from softground.arrays import Array
 from softground.errors import OptionError
 from softground.robots import Box, Polygon, Robot, Shape
 from softground.simulation.description import restore
-from softground.simulation.run_file import arrays_of
+from softground.simulation.run_file import arrays_of, surface_of
 from softground.surfaces import Surface
 
 
@@ -45,7 +45,6 @@ def playback(dataset: xr.Dataset, *, fps: int, speed: float, title: str = "") ->
         raise OptionError(f"speed must be positive and fps at least 1, got {speed} and {fps}")
     recipe = json.loads(dataset.attrs["simulator_recipe"])
     robot = Robot.from_recipe(restore(recipe["robot"]["recipe"], arrays_of(dataset)))
-    surface = Surface.from_dict(restore(recipe["surface"], arrays_of(dataset)))
     model = robot.mujoco_model(meshes=True)
     time = dataset["time"].values
     moments = np.arange(time[0], time[-1] + 1e-9, speed / fps)
@@ -56,7 +55,7 @@ def playback(dataset: xr.Dataset, *, fps: int, speed: float, title: str = "") ->
                      for b, foot in zip(foot_body, robot.feet, strict=True)], axis=1)  # fmt: skip
     return Playback(
         model=model,
-        surface=surface,
+        surface=surface_of(dataset),
         time=time[rows],
         position=position,
         quaternion=quaternion,

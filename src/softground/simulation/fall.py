@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import jax
 import numpy as np
 import xarray as xr
 
+from softground.simulation.run_file import surface_of
+
 LOWEST_SHARE = 0.5
-"""A robot has fallen when its centre of mass is lower than this share of its height at the start, ..."""
+"""A robot has fallen when its centre of mass is lower over the ground than this share of its first height, ..."""
 GREATEST_TILT = np.deg2rad(60.0)
 """... or its base leans further than this from where it stood, rad."""
 
@@ -22,12 +25,9 @@ class Fall:
 
 
 def find_fall(dataset: xr.Dataset) -> Fall | None:
-    """The fall of a run; None where the robot stayed on its feet.
-
-    Heights are over z = 0: for walks on level ground.
-    """
+    """The fall of a run; None where the robot stayed on its feet. Heights are distances from the ground's surface."""
     time = dataset["time"].values
-    height, tilt = dataset["center_of_mass"].sel(xyz="z").values, base_tilt(dataset)
+    height, tilt = height_over_ground(dataset), base_tilt(dataset)
     if dataset.attrs["ended"] == "non-finite":
         return Fall(float(time[-1]), "the state became non-finite")
     low = height < LOWEST_SHARE * height[0]
@@ -39,6 +39,11 @@ def find_fall(dataset: xr.Dataset) -> Fall | None:
     if leaning[first]:
         return Fall(float(time[first]), f"the base leans {np.rad2deg(tilt[first]):.0f} degrees")
     return Fall(float(time[first]), f"the centre of mass is {height[first]:.3f} m high, {height[0]:.3f} m at the start")
+
+
+def height_over_ground(dataset: xr.Dataset) -> np.ndarray:
+    """Distance (m) of the centre of mass from the surface, whatever its slope."""
+    return np.asarray(jax.vmap(surface_of(dataset).signed_distance)(dataset["center_of_mass"].values))
 
 
 def base_tilt(dataset: xr.Dataset) -> np.ndarray:

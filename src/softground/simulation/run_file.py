@@ -23,6 +23,7 @@ from softground.simulation.run_dataset import FORMAT, VARIABLES, VERSION
 from softground.simulation.running import run
 from softground.simulation.simulator import Simulator, State
 from softground.simulation.simulator_recipe import build_simulator
+from softground.surfaces import Surface
 from softground.whole_file import write_whole
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -85,6 +86,11 @@ def rebuild(dataset: xr.Dataset, at: Literal["start", "final"] = "start") -> tup
     simulator = build_simulator(_recipe(dataset, "simulator"), arrays_of(dataset))
     state = restore(_recipe(dataset, at), arrays_of(dataset))
     return simulator, jax.tree.map(jnp.asarray, state)
+
+
+def surface_of(dataset: xr.Dataset) -> Surface:
+    """The surface of the ground of a run."""
+    return Surface.from_dict(restore(_recipe(dataset, "simulator")["surface"], arrays_of(dataset)))
 
 
 def control_of(dataset: xr.Dataset) -> Any:
