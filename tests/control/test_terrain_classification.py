@@ -28,7 +28,7 @@ def test_likelihoods_are_students(classifier):
     for of in EXAMPLES.values():
         covariance = np.cov(of.T) + NARROWEST**2 * np.eye(3)
         shape = covariance * (FREEDOM - 2) / FREEDOM  # SciPy's shape is not the covariance
-        expected.append(multivariate_t(of.mean(axis=0), shape, df=FREEDOM).logpdf(steps))
+        expected.append(multivariate_t(of.mean(axis=0), shape, df=FREEDOM).logpdf(steps))  # type: ignore[arg-type]
     found = np.asarray(classifier.log_likelihoods(steps))
     difference = found - np.stack(expected, axis=-1)
     np.testing.assert_allclose(difference, difference[0, 0], atol=1e-9)  # the same constant for all

@@ -30,7 +30,7 @@ from softground.errors import OptionError
 FEATURES = ("strength", "sinkage", "slip")
 FURTHEST = float(np.log(100.0))  # of the logarithm of a strength from its first guess
 SMALLEST = 1e-4  # m: shorter ways are noise
-FREEDOM = 4.0  # degrees of freedom: one step in a few hundred is more than 5 deviations off
+FREEDOM = 4  # degrees of freedom: one step in a few hundred is more than 5 deviations off
 NARROWEST = 0.02  # deviation of a feature, in logarithms, below which more data would be needed
 
 

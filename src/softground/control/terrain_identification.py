@@ -149,6 +149,8 @@ class TerrainIdentifier(eqx.Module):
         for name in names:
             if name not in known:
                 raise OptionError(unknown_name(f"parameter of {type(medium).__name__}", name, known))
+            if not np.all(np.asarray(getattr(under_feet, name)) > 0):
+                raise OptionError(f"the first guess of {name} must be positive, got {getattr(medium, name)}")
         self.robot, self.medium, self.names = robot, under_feet, tuple(names)
         self.dt, self.filter_time = np.asarray(dt), np.asarray(filter_time)
         self.noise, self.doubt = noise or SensorNoise(), doubt or Doubt()
@@ -156,7 +158,7 @@ class TerrainIdentifier(eqx.Module):
     def start(self, q: Float[Array, " nq"], depth: float, foot: int | Int[Array, ""] | None = None) -> Belief:
         """Belief of a robot in configuration q with a foot, the lowest or this one, so deep by guess (m)."""
         place = jnp.zeros(3)
-        feet = feet_in_ground(self.robot, self._at_place(place, jnp.asarray(q)), Plane())
+        feet = feet_in_ground(self.robot, _at_place(place, jnp.asarray(q)), Plane())
         guess = jnp.log(jnp.stack([getattr(self.medium, name)[0] for name in self.names]))
         mean = jnp.append(guess, depth - (feet.depth.max() if foot is None else feet.depth[foot]))
         deviations = np.array([np.log(self.doubt.factor)] * len(guess) + [self.doubt.level])
@@ -177,7 +179,7 @@ class TerrainIdentifier(eqx.Module):
     def update(self, belief: Belief, sensed: Sensed) -> Belief:
         """The belief after one more period."""
         robot = self.robot
-        kin = robot.kinematics(self._at_place(belief.place, sensed.q))
+        kin = robot.kinematics(_at_place(belief.place, sensed.q))
         feet = feet_in_ground(robot, kin, Plane())
         jacobian = contact_jacobian(feet, robot.foot_jacobians(kin), self.medium)
         twists = jacobian @ sensed.v_after
@@ -234,9 +236,6 @@ class TerrainIdentifier(eqx.Module):
         torque[np.array(self.robot.actuated)] = self.noise.torque
         return momentum @ momentum.T + np.diag(torque**2)
 
-    def _at_place(self, place: Float[Array, "3"], q: Float[Array, " nq"]) -> Float[Array, " nq"]:
-        return jnp.concatenate([place, q[3:]])
-
     def _medium_of(self, mean: Float[Array, " n"]) -> Medium:
         """The medium, with the parameters of a belief."""
         values = [jnp.full(len(self.robot.feet), value) for value in jnp.exp(mean[:-1])]
@@ -249,3 +248,8 @@ class TerrainIdentifier(eqx.Module):
 def _below(feet: FootInGround, mean: Float[Array, " n"]) -> FootInGround:
     """Feet seen from z = 0, below ground whose level is the last entry of a belief's mean."""
     return eqx.tree_at(lambda of: of.depth, feet, feet.depth + mean[-1])
+
+
+def _at_place(place: Float[Array, "3"], q: Float[Array, " nq"]) -> Float[Array, " nq"]:
+    """A configuration with its base at another place (m)."""
+    return jnp.concatenate([place, q[3:]])
