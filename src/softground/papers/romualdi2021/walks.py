@@ -26,15 +26,14 @@ SECONDS = 10.0  # of a walk
 QUICK_SECONDS = 3.0  # of it that quick studies simulate: up to the first touch-down and the next lift-off
 
 WALK_NOTE = (
-    f"iCub, 23 motors, walks straight at {SPEED:g} m/s (mean; the centre of mass peaks at 0.15 m/s) with steps of 1 s, "
+    f"iCub, 23 motors, walks straight at {SPEED:g} m/s (mean of full steps) with steps of 1 s, "
     "0.4 s of it on both feet; simulator and controller at 1 kHz. One set of gains for each controller, all rows."
 )
 PAPER_STEP, STEP = 1e-5, 1e-3  # s, of the paper's simulations and of ours
 NOISE_NOTE = (
     "The paper perturbs the wrench at every step of its simulation, 10 us; the mean of 100 such draws over our step of "
-    "1 ms has a tenth of their sigma, and that is what we add. With a sigma of 5 N and 5 N m that lasts a whole "
-    "millisecond iCub falls within 0.3 s: the torque turns a foot, whose rolling the ground damps with 0.1 N m s/rad, "
-    "by rad/s at every step."
+    "1 ms has a tenth of their sigma, and that is what we add. A sigma of 5 N m that lasted a whole millisecond "
+    "would turn a foot, whose rolling the ground damps with 0.1 N m s/rad, by rad/s at every step."
 )
 GROUND_NOTE = (
     "Our ground only pushes, point by point of the sole, and has friction (0.6); the paper's wrench also pulls, and "

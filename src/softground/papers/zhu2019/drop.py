@@ -50,7 +50,7 @@ def perform(options: Options) -> Findings:
             "The object: see object.xml. The paper gives its mass and inertia; they are those of an even rod of the "
             "foot's radius, 0.3144 m long, so we drop one. Sand is `softground.media.sand()`, strength 1.",
             "As in the paper the centre of a sole decides contact. Both ends of the rod are soles: with the lower one "
-            "alone the rod falls on its side and turns on into the sand, to 139 degrees.",
+            "alone the rod falls on its side and turns on into the sand.",
             f"The slope ({np.rad2deg(SLOPE):.0f} degrees) and the height ({1e3 * HEIGHT:.0f} mm) are ours.",
         ],
     )

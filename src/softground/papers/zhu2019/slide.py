@@ -42,17 +42,16 @@ def perform(options: Options) -> Findings:
         figures={"slide": strobe(runs), "series": figure(runs)},
         films={name: Film(one, f"RoboSimian slides on {name}, joints locked") for name, one in runs.items()},
         notes=[
-            f"Sand and pebbles have strength {STRENGTH:g}. In sand of strength 2 the robot slides 0.3 m on this slope "
-            "and stops on it, in sand as measured it hardly moves: its feet fall 0.13 m deep and more. In resistive "
-            "force theory ground twice as strong lets a given weight sink half as deep and then drags less, so that "
-            "stronger ground is more slippery.",
+            f"Sand and pebbles have strength {STRENGTH:g}. In weaker sand the robot stops on the slope, and as "
+            "measured it hardly moves (docs/zhu2019.md). In resistive force theory ground twice as strong lets a given "
+            "weight sink half as deep and then drags less, so that stronger ground is more slippery.",
             "So the robot slides farther on pebbles than on sand. That it stops at a higher potential energy holds "
             "where it comes to rest on the level in both, because it sinks less; on a slope that never flattens the "
             "order would be the reverse.",
             f"Slope ({np.rad2deg(SLOPE):.0f} degrees), radius of the knee ({KNEE_RADIUS:g} m), start "
             f"({START:g} m above it) and drop ({1e3 * HEIGHT:.0f} mm) are ours; the paper gives none.",
             "Where exactly it stops in sand depends on how the front feet dig in where the slope flattens, and with it "
-            "on the time step: at x = 1.1 m with steps of 2 ms, at 2.4 m with 4 ms.",
+            "on the time step (docs/zhu2019.md).",
             "The potential energy is that of the centre of mass above the level of the flat part.",
         ],
     )
