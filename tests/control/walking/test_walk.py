@@ -14,7 +14,8 @@ from softground.media import Noisy, ViscoElastic
 from softground.media.named import sand
 from softground.papers.romualdi2021.walks import controller, icub
 from softground.robots import Robot
-from softground.simulation import Simulator, load_run, save_run
+from softground.simulation import Ground, Simulator, load_run, save_run
+from softground.surfaces import Plane
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +91,8 @@ def test_refuses_what_cannot_walk():
         walking_controller(icub(), "stiff")
     with pytest.raises(OptionError, match="visco-elastic"):
         standing(Simulator(icub(), sand(), 1e-3))
+    with pytest.raises(OptionError, match="level ground"):
+        standing(Simulator(icub(), Ground(ViscoElastic(8e5, 1e4), Plane(slope=0.1)), 1e-3))
     slower = Simulator(icub(), ViscoElastic(8e5, 1e4), 2e-3)
     with pytest.raises(OptionError, match=r"simulator's period, 0\.002 s, got 0\.001 s"):
         walk(slower, controller("compliant"), ICUB_SOFT_GAIT, Command(0.085), Belief(8e5, 1e4))

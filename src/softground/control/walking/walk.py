@@ -21,6 +21,7 @@ from softground.media.visco_elastic import patch
 from softground.media.visco_elastic.fields import value_at
 from softground.robots import Robot
 from softground.simulation import Simulator, State, run_closed_loop
+from softground.surfaces import Plane
 
 #: A walk has lost its reference when the centre of mass is further from it than this (m).
 LOST = 0.05
@@ -113,6 +114,9 @@ def standing(simulator: Simulator) -> State:
     ground = medium.ground if isinstance(medium, Noisy) else medium
     if not isinstance(ground, ViscoElastic):
         raise OptionError(f"walking needs visco-elastic ground (foam, firm), got {type(ground).__name__}")
+    surface = simulator.ground.surface
+    if not isinstance(surface, Plane) or surface.slope or surface.offset:
+        raise OptionError(f"walking patterns are for level ground at z = 0, Plane(), got {surface.to_dict()}")
     stiffness = float(value_at(ground.stiffness, np.asarray(Stance.of(robot, q).position.mean(axis=0))))
     area = sum(float(patch(foot.shape).area) for foot in robot.feet)
     weight = float(robot.total_mass * np.linalg.norm(robot.gravity))
