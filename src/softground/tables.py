@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-UNITS = {"m": "m", "n": "N", "j": "J", "us": "us"}
+UNITS = {"m": "m", "mm": "mm", "rad": "rad", "n": "N", "j": "J", "us": "us"}
 """Endings of keys that are units, and how they are written."""
 
 
