@@ -204,3 +204,9 @@ def test_bad_options(recorded, options):
     simulator, state = rebuild(recorded)
     with pytest.raises(OptionError, match="must be"):
         run(simulator, state, None, progress=False, **options)
+
+
+def test_no_torques_are_no_run(recorded):
+    simulator, state = rebuild(recorded)
+    with pytest.raises(OptionError, match="at least one row"):
+        run(simulator, state, np.zeros((0, simulator.robot.nu)), progress=False)

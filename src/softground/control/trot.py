@@ -83,7 +83,8 @@ def trot(
         phases: of the feet, as shares of the period; by default diagonal pairs take turns, which makes it a trot.
         gains: frequency and damping ratio of the servos, see `servo_gains`.
     """
-    _check(robot, period, duty, lift)
+    ramp = period if ramp is None else ramp
+    _check(robot, duty, {"period": period, "lift": lift, "ramp": ramp})
     posture = np.asarray(robot.posture if posture is None else posture, dtype=float)
     home = np.asarray(feet_in_base(robot, jnp.asarray(posture)))
     phases = diagonal_phase(home) if phases is None else np.asarray(phases)
@@ -101,7 +102,7 @@ def trot(
         kd=kd,
         period=np.asarray(period, dtype=float),
         start=np.asarray(start, dtype=float),
-        ramp=np.asarray(period if ramp is None else ramp, dtype=float),
+        ramp=np.asarray(ramp, dtype=float),
     )
 
 
@@ -142,10 +143,10 @@ def _between(table: Float[Array, "k nu"], row, share) -> jax.Array:
     return (1 - share) * table[row % count] + share * table[(row + 1) % count]
 
 
-def _check(robot: Robot, period: float, duty: float, lift: float) -> None:
+def _check(robot: Robot, duty: float, positive: dict[str, float]) -> None:
     if len(robot.feet) != 4:
         raise OptionError(f"a trot needs four feet, {robot.name} has {len(robot.feet)}")
-    for label, value in {"period": period, "lift": lift}.items():
+    for label, value in positive.items():
         if not (np.isfinite(value) and value > 0):
             raise OptionError(f"{label} of a trot must be positive, got {value}")
     if not 0.5 <= duty < 1:

@@ -102,6 +102,8 @@ def run(
 def _policy(control, seconds, dt: float, start: float) -> tuple[Policy, int]:
     """The control as a policy, and the number of steps."""
     if isinstance(control, jax.Array | np.ndarray):
+        if not len(control):
+            raise OptionError("torques must have at least one row, (steps, nu), got none")
         return TorqueSequence(control, np.asarray(dt), np.asarray(start)), len(control)
     policy: Any = control if callable(control) else lambda _: control
     return policy, steps_in(seconds, dt)
