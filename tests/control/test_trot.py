@@ -89,7 +89,9 @@ def test_trot_walks_on_sand(robot):
     assert dataset.attrs["steps_not_converged"] == 0
 
 
-@pytest.mark.parametrize(("options", "message"), [({"duty": 0.3}, "duty"), ({"period": 0.0}, "period"), ({"ramp": 0.0}, "ramp")])
+@pytest.mark.parametrize(
+    ("options", "message"), [({"duty": 0.3}, "duty"), ({"period": 0.0}, "period"), ({"ramp": 0.0}, "ramp")]
+)
 def test_bad_gaits(robot, options, message):
     with pytest.raises(OptionError, match=message):
         trot(robot, **options)
