@@ -17,6 +17,7 @@ from softground.papers.chen2026.models import (
 from softground.papers.chen2026.stance import reaction, rigid_stance, sand_stance
 from softground.robots import HalfCylinder, Robot
 from softground.simulation import Control
+from softground.simulation.ground import medium_under_feet
 
 # From the header of robots/models/biped.xml. Hip links pitch with the trunk and roll with the legs.
 TRUNK, HIP, THIGH, CALF, HEIGHT = 6.0, 0.8, 1.6, 0.6, 0.096
@@ -237,14 +238,24 @@ def on_rigid(touchdown):
     return stance, jax.jit(lambda start: stance.motion(start, HOLD, STEPS))(stance.start(*touchdown))
 
 
-def on_sand(medium, touchdown):
-    stance = sand_stance(sagittal_model(), medium)
-    return stance, jax.jit(lambda start: stance.motion(start, HOLD, STEPS))(stance.start(*touchdown))
+@pytest.fixture(scope="module")
+def on_sand(touchdown):
+    """A stance, and its motion on a medium under the foot: one program for all of them."""
+    stance = sand_stance(sagittal_model(), Wedge())
+    start = stance.start(*touchdown)
+
+    @jax.jit
+    def motion(feet_medium):
+        changed = eqx.tree_at(lambda one: one.simulator.feet_medium, stance, feet_medium)
+        return changed.motion(start, HOLD, STEPS)
+
+    return stance, motion
 
 
-def test_stance_on_sand_obeys_the_augmented_dynamics(touchdown):
+def test_stance_on_sand_obeys_the_augmented_dynamics(on_sand):
     """Rows (2) and (3) of the motion that came out are the forces of the ground."""
-    stance, motion = on_sand(Wedge(), touchdown)
+    stance, motion_on = on_sand
+    motion = motion_on(stance.simulator.feet_medium)
     assert bool(motion.converged.all())
     acceleration = np.diff(motion.v, axis=0) / float(stance.simulator.dt)
     force = np.asarray(
@@ -268,11 +279,12 @@ def test_stance_on_rigid_ground(on_rigid):
     assert motion.force[:, 1].mean() == pytest.approx(float(robot.total_mass) * G, rel=0.2)
 
 
-def test_on_hard_sand_the_foot_rolls_without_slipping(touchdown):
+def test_on_hard_sand_the_foot_rolls_without_slipping(on_sand):
     """The contact point of a foot of radius R then moves by R times its turn, and sinks the less the harder it is."""
+    stance, motion_on = on_sand
     radius, off, sunk = 0.04, [], []
     for zeta in (30.0, 3000.0):
-        _, motion = on_sand(Wedge(zeta, density=0.0), touchdown)
+        motion = motion_on(medium_under_feet(Wedge(zeta, density=0.0), stance.robot))
         rolled = radius * (motion.q[:, 2] - motion.q[0, 2])
         off.append(float(np.abs(motion.slip - rolled).max() / np.abs(rolled).max()))
         sunk.append(float(motion.sinkage.max()))
@@ -282,20 +294,22 @@ def test_on_hard_sand_the_foot_rolls_without_slipping(touchdown):
     assert off[1] < off[0]
 
 
-def test_derivative_with_respect_to_the_sand(touchdown):
+def test_derivative_with_respect_to_the_sand(on_sand, touchdown):
     """What identification needs: how slip, sinkage and forces change with zeta, beside central differences."""
-    stance = sand_stance(sagittal_model(), Wedge())
+    stance, motion_on = on_sand
     start = stance.start(*touchdown)
 
-    def outcome(zeta):
-        changed = eqx.tree_at(lambda s: s.simulator.feet_medium.zeta, stance, zeta[None])
-        motion = changed.motion(start, HOLD, 30)
+    def outcome(motion):
         return jnp.concatenate([motion.q[-1, :2], motion.force[-1]])
 
+    def program(zeta):
+        changed = eqx.tree_at(lambda one: one.simulator.feet_medium.zeta, stance, zeta[None])
+        return outcome(changed.motion(start, HOLD, STEPS))
+
     zeta, step = jnp.asarray(1.36), 1e-5
-    _, exact = jax.jit(lambda z: jax.jvp(outcome, (z,), (jnp.ones(()),)))(zeta)
-    evaluate = jax.jit(outcome)
-    np.testing.assert_allclose(exact, (evaluate(zeta + step) - evaluate(zeta - step)) / (2 * step), rtol=1e-4)
+    _, exact = jax.jit(lambda z: jax.jvp(program, (z,), (jnp.ones(()),)))(zeta)
+    beside = [outcome(motion_on(medium_under_feet(Wedge(zeta + s), stance.robot))) for s in (step, -step)]
+    np.testing.assert_allclose(exact, (beside[0] - beside[1]) / (2 * step), rtol=1e-4)
 
 
 def test_frontal_stances():
