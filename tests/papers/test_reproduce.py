@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from softground.cli import app
 from softground.papers import catalogue
-from softground.papers.study import Check, Findings, Study, Table, above, below, between
+from softground.papers.study import Check, Findings, Study, Table, above, below, between, document
 
 STUDIES = ("concavity", "learning", "foot-straight", "foot-curved", "drop", "push", "trot", "slide", "speed")
 
@@ -86,6 +86,14 @@ def test_missing_sand_is_an_error(tmp_path):
     result = call("zhu2019/concavity", "--sand", tmp_path / "none.csv", "--out", tmp_path)
     assert result.exit_code == 2
     assert "no such file" in result.output
+
+
+def test_documents_are_json_also_where_numbers_are_not_finite():
+    """A study may find that something never settled (inf) or had no value (nan)."""
+    findings = Findings([below("x", float("nan"), 2.0)], {"settled": [float("inf"), 1.0], "of": {"y": -float("inf")}})
+    found = json.loads(json.dumps(document(made_up("one", True), findings), allow_nan=False))
+    assert found["checks"][0]["value"] is None
+    assert found["metrics"] == {"settled": [None, 1.0], "of": {"y": None}}
 
 
 def test_checks_decide_on_the_right_side():

@@ -7,6 +7,7 @@ writes them down.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,7 +90,16 @@ def document(study: Study, findings: Findings) -> dict[str, Any]:
         {"name": one.name, "passed": bool(one.passed), "value": one.value, "expected": one.expected}
         for one in findings.checks
     ]
-    return {"study": study.label, "checks": checks, "metrics": findings.metrics}
+    return _finite({"study": study.label, "checks": checks, "metrics": findings.metrics})
+
+
+def _finite(value: Any) -> Any:
+    """JSON values with null for numbers that are not finite, which JSON does not have."""
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def below(name: str, value: float, limit: float, unit: str = "") -> Check:
