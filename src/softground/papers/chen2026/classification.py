@@ -198,9 +198,8 @@ def perform(options: Options) -> Findings:
         ],
         figures={"classification": figure(classifier, examples, found)},
         notes=[
-            f"Sand is that of the other studies, pebbles are {FIRMER:.2f} times as strong, as the named media are; on "
-            "the named sand itself the feet of this robot sink by 7 cm, deeper than they are. Firm ground gives way by "
-            "1 to 4 mm.",
+            f"Sand is that of the other studies, pebbles are {FIRMER:.2f} times as strong, as the named media are. "
+            "Firm ground is springs that give way by millimetres.",
             f"Learned from strengths {LEARNED.strengths['sand']} (firm {LEARNED.strengths['firm']}) at speeds "
             f"{LEARNED.speeds} m/s; 'other walks' have strengths {ASKED.strengths['sand']} (firm "
             f"{ASKED.strengths['firm']}) at {ASKED.speeds} m/s and other noise.",

@@ -27,7 +27,7 @@ from softground.papers.study import Check, Findings, Options, Row, Study, Table,
 from softground.simulation.fall import find_fall
 from softground.simulation.figures import COLOURS, STYLE
 
-SPEED = 0.3  # m/s
+SPEED, SLOW = 0.3, 0.1  # m/s: of all walks, and of some that are staggered but not steered
 SECONDS, STEADY = 10.0, 6.0  # s: of a walk, and from when on it is looked at
 TURNS = (-0.5, -0.25, 0.0, 0.25, 0.5)  # rad/s
 STAGGERS = (-0.04, -0.02, -0.01, 0.0, 0.01, 0.02, 0.04)  # m
@@ -67,15 +67,19 @@ class Turned(NamedTuple):
         return float(np.linalg.norm(np.diff(way, axis=0), axis=1).mean() / (2 * float(GAIT.stance)))
 
 
+OpenLoop = dict[tuple[str, float], dict[float, Turned]]
+"""Walks that are staggered but not steered: by ground, speed (m/s) and stagger (m)."""
+
+
 @cache
 def _walks(ground: str) -> Walks:
     medium, depth = (law(), 0.02) if ground == "wedge" else GROUNDS[ground]
     return walks_on(medium, depth, SECONDS)
 
 
-def turned(ground: str, gait: SteppingGait) -> Turned:
+def turned(ground: str, gait: SteppingGait, speed: float = SPEED) -> Turned:
     """A walk with this gait."""
-    run = _walks(ground)(SPEED, gait=gait, title=f"biped turns on {ground}")
+    run = _walks(ground)(speed, gait=gait, title=f"biped turns on {ground}")
     fall = find_fall(run)
     return Turned(run, "" if fall is None else f"{fall.reason} at {fall.time:.2f} s")
 
@@ -89,7 +93,9 @@ def perform(options: Options) -> Findings:
         for turn in turns
     }
     open_loop = {
-        ground: {stagger: turned(ground, replace(GAIT, stagger=stagger)) for stagger in staggers} for ground in grounds
+        (ground, speed): {stagger: turned(ground, replace(GAIT, stagger=stagger), speed) for stagger in staggers}
+        for ground in grounds
+        for speed in ((SPEED,) if options.quick else (SPEED, SLOW))
     }
     checks = []
     for (ground, turn), one in wanted.items():
@@ -113,8 +119,7 @@ def perform(options: Options) -> Findings:
             "foot ahead brakes, and its force turns the robot as soon as it has touched down. Rigid ground resists "
             "twisting at once, granular ground only when the foot has sunk. So the sign of `steering` is a property "
             "of the ground that the robot must know, or find out (chen2026/classification).",
-            "At 0.2 m/s and less the turning rate on granular ground over stagger has both signs, small staggers "
-            "turning as on rigid ground.",
+            f"At {SLOW:g} m/s that holds for large staggers only: small ones turn the robot as on rigid ground.",
         ],
     )
 
@@ -130,16 +135,18 @@ def _row(ground: str, turn: float, one: Turned) -> Row:
     }
 
 
-def _rows(open_loop: dict[str, dict[float, Turned]]) -> list[Row]:
+def _rows(open_loop: OpenLoop) -> list[Row]:
     return [
-        {"ground": ground} | {f"{stagger:g} m": "falls" if one.fallen else one.rate for stagger, one in of.items()}
-        for ground, of in open_loop.items()
+        {"ground": ground, "speed (m/s)": speed}
+        | {f"{stagger:g} m": "falls" if one.fallen else one.rate for stagger, one in of.items()}
+        for (ground, speed), of in open_loop.items()
     ]
 
 
-def figure(wanted: dict[tuple[str, float], Turned], open_loop: dict[str, dict[float, Turned]]) -> Figure:
-    """Ways seen from above on the first ground; turning rates wanted and had; and by stagger alone."""
-    first = next(iter(open_loop))
+def figure(wanted: dict[tuple[str, float], Turned], open_loop: OpenLoop) -> Figure:
+    """Ways seen from above on the first ground; turning rates wanted and had; and by stagger alone (dashed: slow)."""
+    grounds = dict.fromkeys(ground for ground, _ in open_loop)
+    first = next(iter(grounds))
     with matplotlib.rc_context(STYLE):
         result = blank(9.0, 3.0)
         above, had, alone = result.subplots(1, 3)
@@ -147,16 +154,20 @@ def figure(wanted: dict[tuple[str, float], Turned], open_loop: dict[str, dict[fl
             if ground == first and not one.fallen:
                 way = one.run["center_of_mass"].values
                 above.plot(way[:, 0], way[:, 1], lw=0.9, label=f"{turn:+.2f} rad/s")
-        for (ground, of), colour, marker in zip(open_loop.items(), COLOURS, "os^", strict=False):
+        for ground, colour, marker in zip(grounds, COLOURS, "os^", strict=False):
             sound = [(turn, one.rate) for (on, turn), one in wanted.items() if on == ground and not one.fallen]
             had.plot(*zip(*sound, strict=True), marker, color=colour, ms=5, mfc="none", label=ground)
-            rates = [(stagger, one.rate) for stagger, one in of.items() if not one.fallen]
-            alone.plot(*zip(*rates, strict=True), marker, ls="-", color=colour, ms=4, mfc="none", label=ground)
+            for speed, dash in ((SPEED, "-"), (SLOW, "--")):
+                of = open_loop.get((ground, speed), {})
+                rates = [(stagger, one.rate) for stagger, one in of.items() if not one.fallen]
+                style = {"color": colour, "ls": dash, "ms": 4, "mfc": "none"}
+                if rates:
+                    alone.plot(*zip(*rates, strict=True), marker, **style, label=ground if dash == "-" else None)
         had.plot([-0.5, 0.5], [-0.5, 0.5], color="0.6", lw=0.8, zorder=0)
-        above.set(xlabel="x (m)", ylabel="y (m)", aspect="equal", title=f"seen from above, {first}")
+        above.set(xlabel="x (m)", ylabel="y (m)", aspect="equal", xlim=(-1.5, None), title=f"seen from above, {first}")
         had.set(xlabel="wanted (rad/s)", ylabel="turned (rad/s)", title="steered")
-        alone.set(xlabel="stagger (m)", ylabel="turned (rad/s)", title="stagger alone")
-        above.legend(fontsize=6.5)
+        alone.set(xlabel="stagger (m)", ylabel="turned (rad/s)", title=f"stagger alone; dashed: {SLOW:g} m/s")
+        above.legend(fontsize=6.5, loc="center left")
         had.legend(fontsize=7)
         alone.legend(fontsize=7)
     return result
