@@ -3,11 +3,12 @@
 import os
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
 
-from softground.errors import FileFormatError
+from softground.errors import FileFormatError, OptionError
 from softground.planning import Stage, replay, solve, trajectory_of
 from softground.planning.checkpoint import Checkpoint
 from softground.planning.solve import _Watch
@@ -81,6 +82,29 @@ def test_interrupted_solve_returns_its_best_and_resumes(monkeypatch, tmp_path):
     resumed = solve(problem, level_flight(problem), stages=STAGES, progress=False, state=state)
     assert resumed.report.status == "converged"
     assert not state.exists()
+
+
+def test_state_is_kept_when_time_runs_out(monkeypatch, tmp_path):
+    problem, state = foot_problem(), tmp_path / "solve.npz"
+    usual = _Watch.__call__
+
+    def dawdle(self, now):
+        time.sleep(1.0 if now.iteration == 3 else 0.0)
+        return usual(self, now)
+
+    monkeypatch.setattr(_Watch, "__call__", dawdle)
+    stopped = solve(problem, level_flight(problem), stages=STAGES, progress=False, state=state, seconds=1.0)
+    assert stopped.report.status != "converged"
+    assert state.exists()
+    with pytest.raises(FileFormatError, match="give the same stages"):
+        Checkpoint.load(state)._replace(stage=5).save(state)
+        solve(problem, level_flight(problem), stages=STAGES, progress=False, state=state)
+
+
+def test_replay_steps_must_divide_those_of_the_plan(plan):
+    for dt in (0.2, 0.03):
+        with pytest.raises(OptionError, match="must divide"):
+            replay(plan.dataset(), dt=dt)
 
 
 def test_state_of_another_problem_is_refused(tmp_path):

@@ -46,7 +46,7 @@ def plan(
     as_json: Json = False,
 ) -> None:
     """Plan a gait on yielding ground: no contact schedule, only a speed. Ctrl-C keeps the best so far."""
-    check_positive(strength=strength, dt=dt, period=period, eps=eps, seconds=seconds)
+    check_positive(strength=strength, speed=speed, dt=dt, period=period, eps=eps, seconds=seconds)
     configure_jax()
     from softground.planning import command
     from softground.planning.objectives import objective_named

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 
 from softground.errors import OptionError
@@ -19,6 +20,8 @@ OUTSIDE = 1e-6  # by which an entry may pass its bound
 
 def check_problem(problem: GaitProblem) -> None:
     """OptionError where bounds cross, or the way leads off the terrain; media are checked where they are used."""
+    if not jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]
+        raise OptionError('planning needs float64: call jax.config.update("jax_enable_x64", True) first')
     layout = Layout.of(problem.robot, problem.knots, 0)
     lower, upper = bounds(problem, layout)
     if not problem.costs:

@@ -24,6 +24,7 @@ from softground.planning.foot_pose import displaced, pose_directions
 from softground.planning.layout import Layout
 from softground.robots import Robot
 from softground.robots.dynamics_derivatives import has_scalar_joints
+from softground.robots.tree import FREE
 from softground.surfaces import Surface
 
 if TYPE_CHECKING:
@@ -64,6 +65,22 @@ class InsideData:
         block = FeetPose(layout.q_at(np.arange(layout.knots)), problem.robot, problem.ground.surface, tilts)
         lower, upper = [-np.inf, -tilt], [DEPTH_UNIT * depth, tilt]
         return [Bounded(block, np.repeat(lower[: 1 + tilts], feet), np.repeat(upper[: 1 + tilts], feet))]
+
+
+def unit_quaternions(robot: Robot, layout: Layout) -> list[Bounded]:
+    """Quaternions of the first knot are of unit length. Steps keep it, so all others are."""
+    address = [first for first, kind in zip(robot.tree.q_address, robot.tree.joint_type, strict=True) if kind == FREE]
+    if not address:
+        return []
+    columns = layout.q_at(0)[np.array(address)[:, None] + 3 + np.arange(4)]
+    return [Bounded(SquaredLength("unit quaternions", columns), np.ones(1), np.ones(1))]
+
+
+class SquaredLength(Block):
+    """Sum of the squares of the unknowns at a place."""
+
+    def rows(self, local, data, eps):
+        return (local @ local)[None]
 
 
 DEPTH_UNIT = 10.0

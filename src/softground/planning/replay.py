@@ -12,6 +12,7 @@ import jax
 import numpy as np
 import xarray as xr
 
+from softground.errors import OptionError
 from softground.planning.base_motion import base_motion
 from softground.planning.feet import feet_along
 from softground.planning.plan import trajectory_of
@@ -55,6 +56,9 @@ def replay(
     """
     planned, _ = rebuild(plan)
     trajectory = trajectory_of(plan)
+    times = trajectory.dt / dt
+    if times < 1 or not np.isclose(times, round(times)):
+        raise OptionError(f"steps of a replay must divide those of the plan, {trajectory.dt:g} s; {dt:g} s do not")
     run_again = simulate(planned.robot, planned.ground, trajectory, dt=dt, eps=eps, progress=progress, **gains)
     return _compare(planned.robot, planned.ground, trajectory, run_again), run_again
 
@@ -75,7 +79,7 @@ def simulate(
     """
     simulator = Simulator(robot, smoothed(ground, eps), dt)
     state = simulator.initial_state(trajectory.q[0], trajectory.v[0])
-    policy = TrackJoints.of(robot, trajectory.refined(max(round(trajectory.dt / dt), 1)), dt, **gains)
+    policy = TrackJoints.of(robot, trajectory.refined(round(trajectory.dt / dt)), dt, **gains)
     return run(simulator, state, policy, trajectory.seconds, progress=progress, label="replaying", title="replay")
 
 

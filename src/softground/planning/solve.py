@@ -13,7 +13,9 @@ from pathlib import Path
 
 import numpy as np
 from rich.console import Console
+from rich.status import Status
 
+from softground.errors import FileFormatError, OptionError
 from softground.planning.checkpoint import Checkpoint
 from softground.planning.checks import check_guess, check_problem
 from softground.planning.dynamics.base import Dynamics
@@ -49,19 +51,25 @@ def solve(
 
     stages: see `planning.stages`. feasibility: greatest violation of a row (m/s, rad/s, 100 N); optimality: of the
     scaled KKT conditions. seconds: time limit. state: file to which the solve is saved as it goes; where it exists,
-    the solve goes on from there, and it is removed at the end.
+    the solve goes on from there. It is removed when all stages are done.
 
     Ctrl-C ends the solve and returns the best point so far: the lowest objective among those feasible, or else the
     least violation. Never raises for want of convergence: `plan.report` says how it ended.
     """
     stages = tuple(standard_stages() if stages is None else stages)
+    if not stages:
+        raise OptionError("a solve needs at least one stage: see softground.planning.standard_stages")
     check_problem(problem)
     check_guess(problem, guess)
     console = Console(stderr=True, quiet=not progress)
     began, compile_seconds, reports = time.perf_counter(), 0.0, []
     saved = None if state is None or not state.exists() else Checkpoint.load(state)
     transcriptions: dict[int, Transcription] = {}
-    point = _Point(guess)
+    point, out_of_time = _Point(guess), False
+    if saved is not None and saved.stage >= len(stages):
+        raise FileFormatError(
+            f"{state} was left in stage {saved.stage + 1}, of {len(stages)} here: give the same stages"
+        )
     with _interruptible() as interrupted:
         for number, stage in enumerate(stages):
             if saved is not None and number < saved.stage:
@@ -95,16 +103,18 @@ def solve(
                     multipliers=multipliers,
                     monitor=watch,
                 )
+            out_of_time = time.perf_counter() - began - compile_seconds > seconds
             if outcome.interrupted:
                 interrupted.set()
+            if outcome.interrupted or out_of_time:
                 watch.save()
             best = outcome if outcome.converged or watch.best is None else watch.best
             point = _Point(transcription.trajectory(best.z), best.z, best.multipliers, stage.eps, stage.coarse)
             reports.append(_stage_report(stage, nlp, outcome, best))
             console.print(_stage_line(number, len(stages), reports[-1]), soft_wrap=True, highlight=False)
-            if interrupted.is_set() or time.perf_counter() - began - compile_seconds > seconds:
+            if interrupted.is_set() or out_of_time:
                 break
-    if state is not None and not interrupted.is_set():
+    if state is not None and not (interrupted.is_set() or out_of_time):
         state.unlink(missing_ok=True)
     report = _report(reports, interrupted.is_set(), feasibility, optimality, compile_seconds)
     trajectory = point.trajectory.resampled(problem.knots)
@@ -160,14 +170,14 @@ class _Watch:
     transcription: Transcription
     interrupted: threading.Event
     feasibility: float
-    line: object
+    line: Status
     state: Path | None
     best: Progress | None = None
     last: Progress | None = None
     saved: float = field(default_factory=time.perf_counter)
 
     def __call__(self, now: Progress) -> bool:
-        self.line.update(  # type: ignore[attr-defined]
+        self.line.update(
             f"stage {self.number + 1}/{self.count} ({self.stage.hessian}, eps {self.stage.eps:g} W): "
             f"iteration {now.iteration}, objective {now.objective:.4g}, violation {now.violation:.1e}, "
             f"optimality {now.optimality:.1e}, {now.seconds:.0f} s"

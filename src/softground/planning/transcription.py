@@ -30,7 +30,7 @@ import numpy as np
 
 from softground.planning.blocks import Block, Pattern, pattern
 from softground.planning.bounds import bounds
-from softground.planning.constraints import Bounded
+from softground.planning.constraints import Bounded, unit_quaternions
 from softground.planning.curvature import CurvaturePlan, compiled, curvature_entries, curvature_plan
 from softground.planning.damping import Damping
 from softground.planning.dynamics.base import Dynamics
@@ -59,7 +59,7 @@ class Transcription:
         first_points = layout.size - sum(points) + np.cumsum([0, *points])
         step = self.dynamics.block(layout)
         zero = np.zeros(_row_count(step))
-        self.constraints: list[Bounded] = [Bounded(step, zero, zero)]
+        self.constraints: list[Bounded] = [Bounded(step, zero, zero), *unit_quaternions(problem.robot, layout)]
         self.costs: list[Block] = [block for cost in problem.costs for block in cost.blocks(problem, layout)]
         for constraint in problem.constraints:
             self.constraints += constraint.blocks(problem, layout)

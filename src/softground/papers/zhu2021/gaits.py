@@ -151,6 +151,8 @@ def planned(
     path = cache_folder() / f"gait-{fingerprint}.nc"
     if not path.exists():
         plan = solve(problem, guess(problem), stages=stages, dynamics=dynamics, seconds=seconds, progress=False)
+        if plan.report.status == "interrupted":  # a gait that was not finished must not be kept for one that was
+            raise KeyboardInterrupt
         found = plan.dataset(title="RoboSimian on sand")
         found.attrs["fingerprint"] = fingerprint
         save_run(path, found)
