@@ -126,7 +126,6 @@ def test_cost_of_transport_quick():
     findings = transport.perform(Options(quick=True))
     passed = {check.name: check.passed for check in findings.checks}
     assert all(ok for name, ok in passed.items() if name.startswith("20 steps"))
-    assert passed["slowest 3D walk, times real time on one core"]
     assert all(ratio > 1.0 for ratio in findings.metrics["ratio"].values())
 
 

@@ -119,7 +119,7 @@ def summed_over_wedge(shape: Foot) -> np.ndarray:
 
 def _surface_of_wedge(shape: Foot) -> Surface:
     """Elements of the lower side of the wedge under a level foot at `PROBE`; z = 0 at the surface of the sand."""
-    corners = outline(solids(shape, np.array([PROBE]))[0])
+    corners = outline(shape, solids(shape, np.array([PROBE]))[0])
     strips = [_strip(a, b, shape.width) for a, b in pairwise(corners) if np.hypot(*(b - a)) > 1e-12]
     return Surface(*(np.concatenate(field) for field in zip(*strips, strict=True)))
 
@@ -168,11 +168,15 @@ def _strip(start: np.ndarray, end: np.ndarray, width: float, count: int = 20) ->
     )
 
 
-def outline(found: Solid) -> np.ndarray:
-    """Corners (x, z), m, of a level wedge below its chord, from front to rear; z = 0 at the surface."""
-    chord, load = found.chord, found.faces.load[0]
-    # The depth at which it ends, from the load on its front flank.
-    bottom = np.sqrt(2 * np.sin(FRICTION_ANGLE) * load + chord.front_depth**2)
+def outline(shape: Foot, found: Solid) -> np.ndarray:
+    """Corners (x, z), m, of a level wedge below its chord, from front to rear; z = 0 at the surface.
+
+    By its geometry alone, not by the loads that are to be compared with sums over it.
+    """
+    chord = found.chord
+    height = (chord.front - chord.rear) / 2 * np.tan(FRICTION_ANGLE)
+    grown = 1.0 if isinstance(shape, HalfCylinder) else 1 - np.exp(-float(GROUND.growth) * chord.front_depth / height)
+    bottom = chord.front_depth + grown * height
     inwards = (bottom - chord.front_depth) / np.tan(FRICTION_ANGLE)
     return np.array(
         [
@@ -219,7 +223,7 @@ def _draw_wedge(axes: Axes, shape: Foot, depth: float, found: Solid) -> None:
     """A slice of the foot in the ground and the solid grains under it, mm."""
     axes.axhspan(-80, 0, color=SAND, lw=0)
     axes.axhline(0, color=EDGE, lw=1)
-    axes.add_patch(Polygon(1e3 * outline(found), facecolor="#b58a3c", edgecolor=EDGE, lw=1))
+    axes.add_patch(Polygon(1e3 * outline(shape, found), facecolor="#b58a3c", edgecolor=EDGE, lw=1))
     if isinstance(shape, HalfCylinder):
         axes.add_patch(
             Sector((0, 1e3 * (shape.radius - depth)), 1e3 * shape.radius, 180, 360, fc="#9fb3c8", ec=OUTLINE)

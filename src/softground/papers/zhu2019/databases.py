@@ -6,6 +6,7 @@ and not published: resistive force theory stands in. Beads are simulated with ou
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -24,8 +25,8 @@ from softground.media.named import DATA, REFERENCE_FOOT
 from softground.media.resistive import wrenches
 from softground.media.resistive.directions import planar_twists
 
-MEASURED_SAND = Path("..", "shared", "data", "sand_wrenches_measured.csv")
-"""Where the published measurements are looked for unless --sand names them."""
+MEASURED_SAND = "SOFTGROUND_SAND"
+"""Environment variable that names the file of the published measurements, unless --sand does."""
 BEADS = DATA / "beads.csv"
 
 
@@ -39,12 +40,12 @@ class Source:
 
 def sand_source(given: Path | None) -> Source:
     """The measured sand where it is, else resistive force theory on the same grid."""
-    if given is not None and not given.is_file():
-        raise OptionError(f"--sand {given}: no such file; leave it out to use resistive force theory")
-    path = given or MEASURED_SAND
-    if path.is_file():
-        return Source(from_zhu2019(path, medium="sand"), "measured by the authors")
-    return Source(resistive_database("sand"), "resistive force theory: the measured sand is absent, see --sand")
+    named = given or os.environ.get(MEASURED_SAND)
+    if not named:
+        return Source(resistive_database("sand"), "resistive force theory: the measured sand is absent, see --sand")
+    if not Path(named).is_file():
+        raise OptionError(f"measured sand {named}: no such file; leave it out to use resistive force theory")
+    return Source(from_zhu2019(Path(named), medium="sand"), "measured by the authors")
 
 
 def pebbles_source() -> Source:
