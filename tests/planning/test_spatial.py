@@ -7,6 +7,7 @@ import pytest
 
 from softground.media.named import sand
 from softground.planning import ClosedForm, GaitProblem, InsideData
+from softground.planning.constraints import unit_quaternions
 from softground.planning.layout import Layout, Unknowns
 from softground.planning.smoothing import smoothed
 from softground.robots import Robot
@@ -34,6 +35,17 @@ def test_a_simulated_step_obeys_the_rows(anymal):
     # The step is solved to 1e-12 J: 1e-6 m/s of 30 kg at worst, 15 N m/s over dt, in units of 100 N.
     assert np.abs(rows).max() < 1e-5
     assert np.abs(after.q[3:7] - first.q[3:7]).max() > 1e-3  # it did turn
+
+
+def test_only_the_first_quaternion_needs_a_row(anymal):
+    """Steps of any length keep the length of a quaternion: of the next knot's nothing is said."""
+    layout = Layout.of(anymal, 3, 12)
+    (bounded,) = unit_quaternions(anymal, layout)
+    np.testing.assert_array_equal(bounded.block.columns, [[3, 4, 5, 6]])
+    q, v = jnp.asarray(anymal.posture), jnp.arange(18.0) / 9
+    assert bounded.block.all_rows(jnp.zeros(layout.size).at[:19].set(q), EPS) == pytest.approx(np.ones((1, 1)))
+    assert jnp.linalg.norm(anymal.integrate(q, v, 0.3)[3:7]) == pytest.approx(1.0, abs=1e-12)
+    assert unit_quaternions(Robot.load("foot"), Layout(3, 3, 3, 3, 3)) == []
 
 
 def test_round_feet_are_bounded_in_depth_alone(anymal):
