@@ -1,8 +1,9 @@
-"""walk: a biped on soft ground, under whole-body control."""
+"""walk: a biped on ground that yields; on flat feet by a plan and a QP, on round feet by where they are put."""
 
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import sys
 from pathlib import Path
@@ -44,8 +45,9 @@ def walk(
     k: Annotated[float | None, typer.Option(help="Stiffness of springy ground, N/m per m2 of sole.")] = None,
     b: Annotated[float | None, typer.Option(help="Damping of springy ground, N s/m per m2 of sole.")] = None,
     controller: Annotated[
-        str, typer.Option(help="Flat feet: compliant (knows how the ground yields) or rigid.")
-    ] = "compliant",
+        str | None,
+        typer.Option(help="Flat feet: compliant (knows how the ground yields; by default), cautious or rigid."),
+    ] = None,
     speed: Annotated[
         float | None, typer.Option(help="Mean speed, m/s; negative: backwards. By default 0.085, on round feet 0.2.")
     ] = None,
@@ -57,7 +59,7 @@ def walk(
     noise: Annotated[
         float, typer.Option(help="Flat feet: sigma of noise on the wrenches, drawn every ms, N and N m.")
     ] = 0.0,
-    seed: Annotated[int, typer.Option(help="Of the noise.")] = 0,
+    seed: Annotated[int | None, typer.Option(help="Flat feet: of the noise.")] = None,
     out: Annotated[Path, typer.Option(help="Run file to write (netCDF).")] = Path("run.nc"),
     video: Annotated[Path | None, typer.Option(help="Also make a film (.mp4, .gif).")] = None,
     quiet: Quiet = False,
@@ -70,6 +72,9 @@ def walk(
     """
     given = {"k": k, "b": b, "guess-k": guess_k, "guess-b": guess_b, "strength": strength, "seconds": seconds}
     check_positive(**{name: value for name, value in given.items() if value is not None})
+    for name, value in {"speed": speed, "turn": turn}.items():
+        if value is not None and not math.isfinite(value):
+            raise OptionError(f"--{name} must be finite, got {value}")
     configure_jax()
     from softground.robots import Robot
     from softground.simulation import save_run
@@ -78,8 +83,9 @@ def walk(
     progress = not (quiet or as_json)
     if _has_round_feet(model):
         flat_only = {"estimate": estimate, "guess-k": guess_k, "guess-b": guess_b, "noise": noise}
+        flat_only |= {"controller": controller, "seed": seed}
         for name, value in flat_only.items():
-            if value:
+            if value not in (None, False, 0.0):
                 raise OptionError(f"--{name} is for robots on flat feet, {model.name} has round ones")
         medium, depth = _ground_of_round_feet(model, ground or "sand", strength, k, b)
         title = f"{model.name} walks on {ground or 'sand'}"
@@ -89,10 +95,11 @@ def walk(
             raise OptionError("--strength is for robots on round feet: give --k and --b instead")
         medium = _springs(ground or "foam", k, b)
         belief = _belief(medium, guess_k, guess_b, max(noise, 1.0) if estimate else None)
+        controller = controller or "compliant"
         title = (
             f"{model.name} walks on {ground or 'foam'}, k = {medium.stiffness:g}, b = {medium.damping:g}, {controller}"
         )
-        medium = _noisy(medium, noise, seed)
+        medium = _noisy(medium, noise, seed or 0)
         command = 0.085 if speed is None else speed, turn, seconds
         dataset, summary = _walk(model, medium, controller, command, belief, title, progress)
     save_run(out, dataset)

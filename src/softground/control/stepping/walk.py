@@ -50,6 +50,11 @@ class Walks:
     """
 
     def __init__(self, simulator: Simulator, stepper: Stepper, start: State, seconds: float):
+        if not np.isclose(stepper.controller.period, float(simulator.dt)):
+            raise OptionError(
+                f"the controller ticks every {stepper.controller.period:g} s, the simulator steps by "
+                f"{float(simulator.dt):g} s: make them equal"
+            )
         self.simulator, self.start, self.gait = simulator, start, stepper.gait
         self.steps = steps_in(seconds, float(simulator.dt))
 
