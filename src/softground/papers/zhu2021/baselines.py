@@ -120,7 +120,8 @@ def planned_online(
         x, z, pitch = (float(now.state[i]) for i in (base.forward_q, base.up_q, *base.attitude_q))
         console.print(
             f"iterative LQR, {label}: {DT * len(torques):.2f} of {seconds:g} s, torso at x {x:.2f} m, z {z:.2f} m, "
-            f"pitch {pitch:.2f} rad"
+            f"pitch {pitch:.2f} rad",
+            soft_wrap=True,
         )
         if fallen(np.array([z]), np.array([pitch])).any():
             break
