@@ -3,9 +3,21 @@
 The planner is `softground.planning`. Here is one file a study, and the gaits that they share.
 """
 
-from softground.papers.zhu2021 import flat, not_optimised, slopes, wavy
+from softground.papers.zhu2021 import (
+    baselines,
+    bilevel,
+    flat,
+    foot_size,
+    not_optimised,
+    objectives,
+    slopes,
+    spatial,
+    wavy,
+)
 
-STUDIES = (flat.STUDY, slopes.STUDY, wavy.STUDY, not_optimised.STUDY)
-"""In the order of the paper."""
+STUDIES = tuple(
+    study.STUDY for study in (flat, slopes, wavy, not_optimised, baselines, bilevel, spatial, objectives, foot_size)
+)
+"""In the order of the paper, then beyond it."""
 
 __all__ = ["STUDIES"]
