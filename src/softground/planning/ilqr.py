@@ -138,8 +138,7 @@ def receding(
 
     def advance(now: Horizon, _):
         plan = rolled_out(problem, now.state, now.controls)._replace(damping=now.damping)
-        for _sweep in range(sweeps):
-            plan = improved(problem, plan)
+        plan = jax.lax.fori_loop(0, sweeps, lambda _, plan: improved(problem, plan), plan)  # compiled once for all
         later = jnp.concatenate([plan.controls[1:], plan.controls[-1:]])
         return Horizon(plan.states[1], later, plan.damping), (plan.states[1], plan.controls[0])
 

@@ -49,7 +49,7 @@ class Setting:
 
 SETTINGS = {
     "as in the paper": Setting(),
-    "eight sweeps a step": Setting(sweeps=8),
+    "five sweeps a step": Setting(sweeps=5),
     "0.5 s ahead": Setting(horizon=0.5),
     "ground smoothed by 1 W": Setting(eps=1.0),
 }
