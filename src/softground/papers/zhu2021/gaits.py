@@ -153,7 +153,7 @@ def planned(
         plan = solve(problem, guess(problem), stages=stages, dynamics=dynamics, seconds=seconds, progress=False)
         if plan.report.status == "interrupted":  # a gait that was not finished must not be kept for one that was
             raise KeyboardInterrupt
-        found = plan.dataset(title="RoboSimian on sand")
+        found = plan.dataset(title=f"{problem.robot.name} on sand")
         found.attrs["fingerprint"] = fingerprint
         save_run(path, found)
     found = load_run(path)
