@@ -1,202 +1,20 @@
-"""The solid wedge: closed forms beside quadrature of resistive force theory, its mass, limits, symmetry."""
-
-import itertools
+"""Wedge as a medium: dissipation, limits, symmetry, added mass, memory, bad input."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.integrate import quad
-from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
 from softground.errors import MediumError
 from softground.media import Wedge
 from softground.media.base import COMPONENTS, FootInGround
-from softground.media.resistive.stress import plane_stress
-from softground.media.wedge import FlatSole, RoundSole, lateral_force, sagittal_force, shear_force, sole_of, solid_under
-from softground.media.wedge.medium import FRICTION_ANGLE, Memory
+from softground.media.wedge import sagittal_force, shear_force
+from softground.media.wedge.medium import Memory
 from softground.media.wedge.resistance import DIRECTIONS, stress_sets, wall_stress
-from softground.robots.feet import Box, Cylinder, HalfCylinder, Polygon, Sphere
+from softground.robots.feet import Cylinder, Polygon, Sphere
 
-PHI, SLOPE = FRICTION_ANGLE, np.tan(FRICTION_ANGLE)
-FLAT, ROUND = Box(0.1, 0.06, 0.02), HalfCylinder(0.04, 0.08)
-GROWTH, ZETA, DT = 0.8, 1.36, 1e-3
-#: (shape, depth, tilt): level, tilted either way, an edge in the air, just in, steeper than the flanks, deep
-POSES = [
-    (FLAT, 0.03, 0.0),
-    (FLAT, 0.03, 0.25),
-    (FLAT, 0.03, -0.4),
-    (FLAT, 0.004, 0.3),
-    (FLAT, 0.004, -0.3),
-    (FLAT, -0.003, 0.3),
-    (FLAT, 0.02, 0.9),
-    (FLAT, 1.0, 0.1),
-    (ROUND, 0.001, 0.0),
-    (ROUND, 0.006, 0.3),
-    (ROUND, 0.03, 0.3),
-    (ROUND, 1.0, 0.0),
-]
-
-
-def outline(shape, depth, tilt):
-    """Points (x, depth), m, along the sole from rear to front, and along the wedge back to the rear: by hand."""
-    if isinstance(shape, HalfCylinder):
-        sole = _arc(shape.radius, depth)
-        share = 1.0
-    else:
-        sole = _plate(shape.length, depth, tilt)
-        share = 1 - np.exp(-GROWTH * max(depth, 0.0) / (shape.length / 2 * SLOPE))
-    (rear, front) = sole[0], sole[-1]
-    # Lines down from both ends meet in the apex: x + d / slope is constant on the front one, x - d / slope on the rear.
-    lines = np.array([[1.0, 1 / SLOPE], [1.0, -1 / SLOPE]])
-    apex = np.linalg.solve(lines, [lines[0] @ front, lines[1] @ rear])
-    deeper = max(rear[1], front[1])
-    level = deeper + share * (apex[1] - deeper)
-    corners = [
-        np.linalg.solve([line, [0, 1]], [line @ end, level]) for line, end in zip(lines, (front, rear), strict=True)
-    ]
-    return sole, np.array([front, *corners, rear])
-
-
-def _plate(length, depth, tilt):
-    tilt = np.clip(tilt, -PHI, PHI)
-    along = np.array([np.cos(tilt), np.sin(tilt)]) * length / 2
-    ends = [np.array([0.0, depth]) - along, np.array([0.0, depth]) + along]
-    for i in (0, 1):
-        if ends[i][1] < 0:
-            dry = ends[i][1] / (ends[i][1] - ends[1 - i][1])
-            ends[i] = ends[i] + dry * (ends[1 - i] - ends[i])
-    return np.array(ends)
-
-
-def _arc(radius, depth):
-    """Down to where the slope of the circle is that of the flanks, or where the surface cuts it: found by search."""
-    height = lambda angle: radius * (1 - np.cos(angle)) - depth  # noqa: E731
-    steep = brentq(lambda angle: np.tan(angle) - SLOPE, 0.0, 1.5)
-    reach = steep if height(steep) < 0 else brentq(height, 0.0, steep)
-    angle = np.linspace(-reach, reach, 4001)
-    return np.c_[radius * np.sin(angle), depth - radius * (1 - np.cos(angle))]
-
-
-def integrated(wedge, direction):
-    """Force and torque about the surface above the reference point, per metre of width: RFT over the faces."""
-    force, moment = np.zeros(3), 0.0
-    for start, end in itertools.pairwise(wedge):
-        length = np.hypot(*(end - start))
-        if length < 1e-12:
-            continue
-        normal = np.array([end[1] - start[1], 0.0, end[0] - start[0]]) / length  # outwards: from front to rear
-        if normal @ direction <= 0:
-            continue
-        stress = plane_stress(normal, direction)
-        force += stress * length * _integral(start, end, lambda x, depth: depth)
-        lever = -stress[0] * _integral(start, end, lambda x, depth: depth**2)  # (r x f)_y = z fx - x fz, z = -depth
-        moment += length * (lever - stress[2] * _integral(start, end, lambda x, depth: x * depth))
-    return force, moment
-
-
-def _integral(start, end, integrand):
-    """Mean of a function of (x, depth) along a line, by quadrature."""
-    return quad(lambda s: integrand(*(start + s * (end - start))), 0, 1)[0]
-
-
-def directions(count=24):
-    angle = np.linspace(-np.pi, np.pi, count, endpoint=False) + 0.1
-    return np.stack([np.cos(angle), np.zeros(count), np.sin(angle)], axis=-1)
-
-
-def shoelace(points):
-    x, y = points.T
-    return abs(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2
-
-
-def solid(shape, depth, tilt):
-    return jax.tree.map(
-        np.asarray, solid_under(sole_of(shape), jnp.asarray(depth), jnp.asarray(tilt), PHI, jnp.asarray(GROWTH))
-    )
-
-
-@pytest.mark.parametrize(("shape", "depth", "tilt"), POSES)
-def test_closed_forms_equal_the_surface_integral(shape, depth, tilt):
-    found = solid(shape, depth, tilt)
-    _, wedge = outline(shape, depth, tilt)
-    forces, moments = [], []
-    for direction in directions():
-        force, moment = integrated(wedge, direction)
-        forces.append((ZETA * shape.width * force, sagittal_force(found.faces, direction, PHI, ZETA, shape.width)))
-        lead = found.faces.load * (normals(shape) @ direction > 0)
-        stress = plane_stress(normals(shape), np.broadcast_to(direction, (len(lead), 3)))
-        closed = (lead * (-found.faces.depth * stress[:, 0] - found.faces.x * stress[:, 2])).sum()
-        moments.append((moment, closed))
-    for pairs in (forces, moments):
-        expected, value = (np.array(one) for one in zip(*pairs, strict=True))
-        np.testing.assert_allclose(value, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
-        assert np.abs(expected).max() > 0
-
-
-@pytest.mark.parametrize(("shape", "depth", "tilt"), POSES)
-def test_shear_equals_the_frontal_integral(shape, depth, tilt):
-    """Cut by planes parallel to the frontal one, the wedge's lower side is a level line, moved along (v_y, v_z)."""
-    found = solid(shape, depth, tilt)
-    _, wedge = outline(shape, depth, tilt)
-    below = sum(
-        abs(end[0] - start[0]) * _integral(start, end, lambda x, z: z) for start, end in itertools.pairwise(wedge)
-    )
-    for along, _, up in directions():
-        # The plane law has x for the direction along the plane.
-        stress = plane_stress(np.array([0.0, 0.0, -1.0]), np.array([along, 0.0, up]))[0] if up < 0 else 0.0
-        value = shear_force(found.faces, np.array([0.0, along, up]), PHI, ZETA, shape.width)
-        assert value == pytest.approx(ZETA * shape.width * stress * below, rel=1e-8, abs=1e-12)
-        mirrored = shear_force(found.faces, np.array([0.0, -along, up]), PHI, ZETA, shape.width)
-        assert mirrored == -value
-
-
-def normals(shape):
-    flanks = np.array([[np.sin(PHI), 0, -np.cos(PHI)], [-np.sin(PHI), 0, -np.cos(PHI)]])
-    return np.concatenate([flanks, [[0, 0, -1.0]] * 2]) if isinstance(shape, Box) else flanks
-
-
-@pytest.mark.parametrize(("shape", "depth", "tilt"), POSES)
-def test_area_is_that_of_the_outline(shape, depth, tilt):
-    """The arc by 4000 chords: relative to the wedge's area its polygon is off by some 1e-7."""
-    sole, wedge = outline(shape, depth, tilt)
-    expected = shoelace(np.concatenate([sole, wedge[1:-1]]))
-    assert solid(shape, depth, tilt).area == pytest.approx(expected, rel=1e-5, abs=1e-12)
-
-
-def test_printed_factor_for_a_level_sole():
-    """(8): alpha W I_z / (2 tan phi), with I_z = ((z + h)^2 - z^2) / cos phi on each flank once the wedge has grown."""
-    depth, height = 0.05, FLAT.length / 2 * SLOPE
-    found = solid_under(FlatSole(jnp.asarray(FLAT.length), jnp.asarray(FLAT.width)), depth, 0.0, PHI, 1e3)
-    printed = ((depth + height) ** 2 - depth**2) / np.cos(PHI) / (2 * SLOPE)
-    np.testing.assert_allclose(found.faces.load, [printed, printed, 0, 0], rtol=1e-12, atol=1e-15)
-
-
-def test_round_wedge_saturates_and_flat_one_grows():
-    sole = RoundSole(jnp.asarray(ROUND.radius), jnp.asarray(ROUND.width))
-    full = ROUND.radius**2 * (SLOPE - PHI)  # two tangents less the sector between them
-    deep = [solid_under(sole, depth, 0.0, PHI, GROWTH).area for depth in (0.002, 0.005, 0.0085, 0.02, 0.1)]
-    assert (np.diff(deep[:3]) > 0).all()
-    np.testing.assert_allclose(deep[3:], full, rtol=1e-9)
-    flat = [solid(FLAT, depth, 0.0).area for depth in (1e-4, 0.01, 0.03, 1.0)]
-    assert (np.diff(flat) > 0).all()
-    assert flat[-1] == pytest.approx(FLAT.length**2 / 4 * SLOPE, rel=1e-6)
-
-
-@pytest.mark.parametrize("slip", [0.0, 1e-4, 0.02, 10.0])
-def test_bulldozing_is_a_wall_that_grows(slip):
-    """(9) beside the integral of the wall's stress over its depth and length."""
-    depth, length = 0.03, 0.05
-    wall = plane_stress(np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0]))
-    grown = quad(lambda y: np.exp(-y / length), 0, slip)[0] if slip < 1 else length
-    expected = quad(lambda z: -wall[0] * z, 0, depth)[0] * grown
-    value = lateral_force(jnp.asarray(depth), jnp.asarray(slip), jnp.asarray(length), wall_stress())
-    assert float(value) == pytest.approx(expected, rel=1e-8, abs=1e-12)
-    assert lateral_force(jnp.asarray(depth), jnp.asarray(-slip), jnp.asarray(length), wall_stress()) == 0
-
-
-# -- the medium -------------------------------------------------------------------------------------------------
+from .wedge_cases import DT, FLAT, GROWTH, PHI, POSES, ROUND, ZETA, directions, outline, shoelace, solid
 
 
 def foot_at(depth, tilt=0.0, turn=0.0, lean=0.0):
