@@ -10,7 +10,7 @@ import softground
 PACKAGE = Path(softground.__file__).parent
 #: From the ground up. Those on one line do not know each other.
 LAYERS = [
-    {"errors", "arrays", "tables"},
+    {"errors", "arrays", "tables", "cache"},
     {"whole_file"},
     {"robots", "surfaces"},
     {"media"},

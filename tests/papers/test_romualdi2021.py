@@ -7,7 +7,6 @@ import xarray as xr
 from softground.control.walking import gait_for
 from softground.papers.report import write_report
 from softground.papers.romualdi2021 import (
-    STUDIES,
     adaptation,
     controllers,
     estimation,
@@ -64,12 +63,6 @@ def test_learns_from_a_wrong_guess():
     assert [name for name in failing(findings) if "learns" in name] == []
     learned = findings.metrics["too stiff, learns, sigma 0"]
     assert learned["stiffness_error_at_end_percent"] < 5
-
-
-def test_names():
-    assert [study.name for study in STUDIES] == [
-        "controllers", "experiments", "noise", "estimation", "adaptation", "turning", "second-robot",
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["g1", "talos"])

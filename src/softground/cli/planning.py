@@ -36,7 +36,10 @@ def plan(
     dt: Annotated[float, typer.Option(help="Time between knots, s.")] = 0.05,
     period: Annotated[float, typer.Option(help="After which the limbs repeat themselves, s.")] = 3.0,
     eps: Annotated[float, typer.Option(help="Temperature at which the gait is planned, W.")] = 1.0,
-    dynamics: Annotated[str, typer.Option(help="closed-form, or bilevel (as in zhu2021, slower).")] = "closed-form",
+    dynamics: Annotated[
+        str,
+        typer.Option(help="closed-form; or bilevel, as in zhu2021, which seldom gets feasible so (docs/zhu2021.md)."),
+    ] = "closed-form",
     seconds: Annotated[float, typer.Option(help="Time limit of the optimiser, s.")] = 600.0,
     state: Annotated[Path | None, typer.Option(help="Save the solve here as it goes; given again, it goes on.")] = None,
     feet: Annotated[list[str] | None, typer.Option(help="Bodies, geoms or sites; commas, or give it again.")] = None,

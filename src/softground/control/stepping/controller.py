@@ -15,6 +15,7 @@ from softground.control.whole_body.base import Constraint, Task
 from softground.control.whole_body.compiled import solve_equalities
 from softground.control.whole_body.constraints.floating_base import FloatingBase
 from softground.control.whole_body.constraints.rolling_contact import RollingContact, rolling_contact
+from softground.control.whole_body.gains import alike, critical
 from softground.control.whole_body.references import References
 from softground.control.whole_body.snapshot import Snapshot, frames_in_order, snapshot
 from softground.control.whole_body.tasks.com import CentreOfMass
@@ -58,13 +59,13 @@ class SteppingController(eqx.Module):
         zero = np.zeros(())
         self.robot, self.period = robot, period
         self.tasks = (
-            CentreOfMass(_three(gains.height_kp), _critical(gains.height_kp), np.array([0.0, 0.0, 1.0])),
-            FrameOrientation(trunk, zero, _critical(gains.trunk_kp)[0], np.asarray(gains.trunk_kp), upright),
+            CentreOfMass(alike(gains.height_kp), critical(alike(gains.height_kp)), np.array([0.0, 0.0, 1.0])),
+            FrameOrientation(trunk, zero, critical(alike(gains.trunk_kp))[0], np.asarray(gains.trunk_kp), upright),
             *(
                 FramePose(
                     foot.name,
-                    _three(gains.swing_kp),
-                    _critical(gains.swing_kp),
+                    alike(gains.swing_kp),
+                    critical(alike(gains.swing_kp)),
                     *(zero, zero, zero),  # how it is turned follows from its leg
                     np.repeat([1.0, 0.0], 3),
                 )
@@ -101,11 +102,3 @@ class SteppingController(eqx.Module):
         jacobian, _ = contact.slip(now)
         force = self.foot_damper * (jacobian @ now.v) * now.in_contact[:, None]
         return jnp.tensordot(force, jacobian, 2)[np.array(self.robot.actuated)]
-
-
-def _three(value: float) -> np.ndarray:
-    return np.full(3, float(value))
-
-
-def _critical(kp: float) -> np.ndarray:
-    return 2 * np.sqrt(_three(kp))

@@ -12,6 +12,7 @@ from softground.control.whole_body.constraints.feasibility import feasible_wrenc
 from softground.control.whole_body.constraints.floating_base import FloatingBase
 from softground.control.whole_body.constraints.rigid_contact import RigidContact
 from softground.control.whole_body.controller import WholeBodyController
+from softground.control.whole_body.gains import alike, critical
 from softground.control.whole_body.tasks.com import CentreOfMass
 from softground.control.whole_body.tasks.frames import FrameOrientation, FramePose
 from softground.control.whole_body.tasks.momentum import MomentumSecondRate
@@ -182,7 +183,7 @@ def tsid_rigid(
     ]
     constraints = [
         FloatingBase(),
-        Hard(CentreOfMass(_three(gains.com_kp), _critical(_three(gains.com_kp)), np.ones(3))),
+        Hard(CentreOfMass(alike(gains.com_kp), critical(alike(gains.com_kp)), np.ones(3))),
         RigidContact(gains.contact_damping),
         *_swinging_feet(robot, gains.foot_kp, gains.foot_angular_kp, gains.foot_c0),
         feasible_wrenches(robot, gains.friction, gains.torsion),
@@ -207,25 +208,16 @@ def _leg_dofs(robot: Robot) -> np.ndarray:
 
 
 def _orientation(frame: str, kp: float, c0: float, weight: Triple) -> FrameOrientation:
-    return FrameOrientation(frame, np.asarray(c0), _critical(kp), np.asarray(kp), np.array(weight))
+    return FrameOrientation(frame, np.asarray(c0), critical(kp), np.asarray(kp), np.array(weight))
 
 
 def _swinging_feet(robot: Robot, kp: float, angular_kp: float, c0: float) -> list[Hard]:
-    linear = (_three(kp), _critical(_three(kp)))
-    angular = (np.asarray(c0), _critical(angular_kp), np.asarray(angular_kp))
+    linear = (alike(kp), critical(alike(kp)))
+    angular = (np.asarray(c0), critical(angular_kp), np.asarray(angular_kp))
     return [Hard(FramePose(foot.name, *linear, *angular, np.ones(6))) for foot in robot.feet]
 
 
 def _posture(robot: Robot, gains: JointGains) -> Posture:
     in_leg = _leg_dofs(robot)[list(robot.actuated)]
     kp = np.where(in_leg, gains.leg_kp, gains.other_kp)
-    return Posture(kp, _critical(kp), np.where(in_leg, gains.leg_weight, gains.other_weight))
-
-
-def _three(value: float) -> np.ndarray:
-    return np.full(3, float(value))
-
-
-def _critical(kp) -> np.ndarray:
-    """Derivative gain of critical damping."""
-    return 2 * np.sqrt(np.asarray(kp, dtype=float))
+    return Posture(kp, critical(kp), np.where(in_leg, gains.leg_weight, gains.other_weight))

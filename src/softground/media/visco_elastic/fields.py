@@ -5,18 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from softground.arrays import Array
+from softground.arrays import Array, as_float
 from softground.errors import MediumError
-
-
-def as_float(value) -> Array:
-    """Parameters as arrays of floats: of NumPy unless they are traced."""
-    return value if isinstance(value, jax.Array) else np.asarray(value, dtype=float)
 
 
 class Field(eqx.Module):

@@ -31,10 +31,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from softground.arrays import Array
+from softground.arrays import Array, as_float
 from softground.errors import MediumError
 from softground.media.base import COMPONENTS, FootInGround, Medium
-from softground.media.visco_elastic.fields import Coefficient, as_coefficient, as_float, check_coefficient, value_at
+from softground.media.visco_elastic.fields import Coefficient, as_coefficient, check_coefficient, value_at
 from softground.media.visco_elastic.friction import FrictionLaw, velocity_map
 from softground.media.visco_elastic.sole import Patch, patch
 from softground.robots.feet import Shape, Sphere

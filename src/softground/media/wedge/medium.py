@@ -30,7 +30,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Bool, Float
 
-from softground.arrays import Array
+from softground.arrays import Array, as_float
 from softground.errors import MediumError
 from softground.media.base import COMPONENTS, FootInGround, Medium
 from softground.media.wedge.geometry import Solid, solid_under
@@ -45,12 +45,8 @@ FRICTION_ANGLE = float(np.deg2rad(38.0))
 """phi_s, which chen2026 takes for most sands, rad."""
 
 
-def _as_float(value) -> Array:
-    return value if isinstance(value, jax.Array) else np.asarray(value, dtype=float)
-
-
 def _as_optional(value) -> Array | None:
-    return None if value is None else _as_float(value)
+    return None if value is None else as_float(value)
 
 
 def _is_sound(value: Array, holds: Callable[[np.ndarray], np.ndarray]) -> bool:
@@ -79,11 +75,11 @@ class Wedge(Medium):
 
     name: ClassVar[str] = "wedge"
 
-    zeta: Float[Array, ""] = eqx.field(converter=_as_float, default=1.36)  # N/cm3, stress per depth on a plate
-    saturation_length: Float[Array, ""] = eqx.field(converter=_as_float, default=0.05)  # m, lambda of (9)
-    density: Float[Array, ""] = eqx.field(converter=_as_float, default=1660.0)  # kg/m3, of the solid grains
-    growth: Float[Array, ""] = eqx.field(converter=_as_float, default=1.0)  # m of wedge per m of depth, flat soles
-    eps: Float[Array, ""] = eqx.field(converter=_as_float, default=DEFAULT_EPS)  # W, temperature
+    zeta: Float[Array, ""] = eqx.field(converter=as_float, default=1.36)  # N/cm3, stress per depth on a plate
+    saturation_length: Float[Array, ""] = eqx.field(converter=as_float, default=0.05)  # m, lambda of (9)
+    density: Float[Array, ""] = eqx.field(converter=as_float, default=1660.0)  # kg/m3, of the solid grains
+    growth: Float[Array, ""] = eqx.field(converter=as_float, default=1.0)  # m of wedge per m of depth, flat soles
+    eps: Float[Array, ""] = eqx.field(converter=as_float, default=DEFAULT_EPS)  # W, temperature
     friction_angle: float = eqx.field(static=True, converter=float, default=FRICTION_ANGLE)  # rad, phi_s
     shear: Float[Array, ""] | None = eqx.field(converter=_as_optional, default=None)  # of plane RFT's; None: no shear
     sole: Sole | None = None

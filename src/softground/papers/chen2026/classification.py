@@ -25,8 +25,8 @@ from softground.control.terrain_identification import TerrainIdentifier
 from softground.media import Firm, Medium, Resistive
 from softground.media.named import pebbles, sand
 from softground.papers.chen2026.calibration import SAND
-from softground.papers.chen2026.experiment import RIGID, robot, walks_on
-from softground.papers.chen2026.identification import DEPTH, FIRST, GUESS, TOUCH_DOWN, law, steps_to_seconds
+from softground.papers.chen2026.experiment import RIGID, biped_law, robot, walks_on
+from softground.papers.chen2026.identification import DEPTH, FIRST, GUESS, TOUCH_DOWN, steps_to_seconds
 from softground.papers.chen2026.sensing import NOISE, carrying, in_steps, sensed_steps
 from softground.papers.drawing import blank
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, above
@@ -97,7 +97,7 @@ def _walks(kind: str) -> Walks:
 @cache
 def identifier() -> TerrainIdentifier:
     """Of the strength of the ground, by the law of the paper whichever the ground is."""
-    return TerrainIdentifier(robot(), replace(law(), zeta=GUESS[0]), ("zeta",), noise=NOISE, doubt=TOUCH_DOWN)
+    return TerrainIdentifier(robot(), replace(biped_law(), zeta=GUESS[0]), ("zeta",), noise=NOISE, doubt=TOUCH_DOWN)
 
 
 @cache

@@ -6,8 +6,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from softground.papers.chen2026.calibration import calibrated
-from softground.papers.chen2026.experiment import SPEEDS, fall_of, robot, stances, walk
+from softground.papers.chen2026.experiment import SPEEDS, biped_law, fall_of, stances, walk
 from softground.papers.chen2026.prediction import (
     MODELS,
     QUANTITIES,
@@ -91,7 +90,7 @@ def _checks(label: str, error: dict[str, dict[str, float]]) -> list[Check]:
 
 
 def _calibration() -> dict[str, float]:
-    law = calibrated(robot().feet[0].shape)  # type: ignore[arg-type]
+    law = biped_law()
     return {
         "zeta": float(law.zeta),
         "saturation_length_m": float(law.saturation_length),

@@ -12,9 +12,10 @@ from functools import cache
 import xarray as xr
 
 from softground.control.stepping import Stepper, SteppingController, SteppingGait, Walks, starting_state
-from softground.media import Firm, Medium
-from softground.papers.chen2026.calibration import SAND
+from softground.media import Firm, Medium, Wedge
+from softground.papers.chen2026.calibration import SAND, calibrated
 from softground.robots import Robot
+from softground.robots.feet import HalfCylinder
 from softground.simulation import Simulator
 from softground.simulation.fall import Fall, find_fall
 
@@ -30,6 +31,14 @@ GROUNDS: dict[str, tuple[Medium, float]] = {"sand": (SAND, 0.02), "rigid": (RIGI
 @cache
 def robot() -> Robot:
     return Robot.load("biped")
+
+
+@cache
+def biped_law() -> Wedge:
+    """The law of the paper under the biped's foot, calibrated on our sand."""
+    shape = robot().feet[0].shape
+    assert isinstance(shape, HalfCylinder)
+    return calibrated(shape)
 
 
 @cache

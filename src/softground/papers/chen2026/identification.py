@@ -22,9 +22,7 @@ from matplotlib.figure import Figure
 
 from softground.control.stepping import Walks
 from softground.control.terrain_identification import Belief, Doubt, Sensed, TerrainIdentifier
-from softground.media import Wedge
-from softground.papers.chen2026.calibration import calibrated
-from softground.papers.chen2026.experiment import DT, fall_of, robot, walk, walks_on
+from softground.papers.chen2026.experiment import DT, biped_law, fall_of, robot, walk, walks_on
 from softground.papers.chen2026.sensing import NOISE, SAMPLES, carrying, sensed_steps
 from softground.papers.drawing import blank
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, below
@@ -94,14 +92,8 @@ def _lifted(sensed: Sensed, by: float) -> Sensed:
 
 
 @cache
-def law() -> Wedge:
-    """The law under the foot of the biped, with zeta and lambda of our sand."""
-    return calibrated(robot().feet[0].shape)  # type: ignore[arg-type]
-
-
-@cache
 def wedge_walks(seconds: float) -> Walks:
-    return walks_on(law(), 0.02, seconds)
+    return walks_on(biped_law(), 0.02, seconds)
 
 
 def cases(options: Options) -> list[Case]:
@@ -110,7 +102,7 @@ def cases(options: Options) -> list[Case]:
     scales, speeds = ((1.86,), (0.2,)) if options.quick else (SCALES, SPEEDS)
     found = []
     for scale in scales:
-        medium = replace(law(), zeta=scale)
+        medium = replace(biped_law(), zeta=scale)
         for speed in speeds:
             run = walks(speed, medium)
             found.append(Case("wedge", speed, (scale, float(medium.saturation_length)), run, find_fall(run)))
@@ -130,7 +122,7 @@ def steps_to_seconds(steps: int) -> float:
 
 @cache
 def identifier() -> TerrainIdentifier:
-    medium = replace(law(), zeta=GUESS[0], saturation_length=GUESS[1])
+    medium = replace(biped_law(), zeta=GUESS[0], saturation_length=GUESS[1])
     return TerrainIdentifier(robot(), medium, PARAMETERS, noise=NOISE, doubt=TOUCH_DOWN)
 
 
@@ -174,7 +166,7 @@ def perform(options: Options) -> Findings:
         checks.append(below(f"zeta with wrong sensors: greatest error after {SOON} steps", worst, BEARABLE))
     return Findings(
         checks=checks,
-        metrics={"steps": rows, "calibrated": {"zeta": float(law().zeta), "lambda": float(law().saturation_length)}},
+        metrics={"steps": rows, "calibrated": dict(zip(("zeta", "lambda"), by_push_and_drag(), strict=True))},
         tables=[
             Table("steps", "What is believed after some steps; noisy: root mean square over draws", rows),
             Table("faults", "zeta by sensors that are wrong all the time, on the first ground", faulty),
@@ -203,7 +195,8 @@ def perform(options: Options) -> Findings:
 def _checks(case: Case, course: Course) -> list[Check]:
     zeta, length = np.moveaxis(course.after(course.steps).parameters, -1, 0)
     if case.truth is None:
-        return [below(f"zeta on {case.label}: off what a push says", np.abs(zeta / float(law().zeta) - 1).max(), 0.2)]
+        off = np.abs(zeta / by_push_and_drag()[0] - 1)
+        return [below(f"zeta on {case.label}: off what a push says", off.max(), 0.2)]
     error = np.abs(course.after(SOON).parameters[:, 0] / case.truth[0] - 1)
     deviation = course.after(course.steps).deviations[:, 1]
     off = np.abs(np.log(length / case.truth[1]) / deviation)
@@ -254,7 +247,12 @@ def _faulty(case: Case, steps: int) -> list[Row]:
 
 def _reference(case: Case) -> tuple[float, float]:
     """zeta and lambda: the truth, or on other ground what push and drag say."""
-    return case.truth or (float(law().zeta), float(law().saturation_length))
+    return case.truth or by_push_and_drag()
+
+
+def by_push_and_drag() -> tuple[float, float]:
+    """zeta and lambda of our sand, by calibration."""
+    return float(biped_law().zeta), float(biped_law().saturation_length)
 
 
 def figure(courses: list[tuple[Case, Course]]) -> Figure:

@@ -27,8 +27,7 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.media import Wedge
-from softground.papers.chen2026.calibration import calibrated
-from softground.papers.chen2026.experiment import DT, StanceOfWalk, robot
+from softground.papers.chen2026.experiment import DT, StanceOfWalk, biped_law, robot
 from softground.papers.chen2026.models import frontal_model, sagittal_model
 from softground.papers.chen2026.shared_sinkage import frontal_motion, frontal_stance, sinkage_of
 from softground.papers.chen2026.stance import INTRUSION, Stance, StanceMotion, rigid_stance, sand_stance
@@ -157,12 +156,8 @@ def _in_planes(model: str, sagittal: Planar, frontal: Planar) -> dict[str, np.nd
 
 def _on_sand(model: str, sagittal: Planar, frontal: Planar) -> tuple[StanceMotion, StanceMotion]:
     """Motions in both planes. The law as printed is taken as one whose shear is zero: one program for both."""
-    law = _law()
+    law = biped_law()
     return _sand_program()(law if model == "proposed" else replace(law, shear=0.0), sagittal, frontal)
-
-
-def _law() -> Wedge:
-    return calibrated(robot().feet[0].shape)  # type: ignore[arg-type]
 
 
 def _in_space(whole: Motions) -> dict[str, np.ndarray]:
@@ -202,7 +197,7 @@ def _started(stance: Stance, plane: Planar) -> State:
 @cache
 def _spatial_program():
     """Compiled (q, v, torques) -> records of the whole robot on the law with shear."""
-    simulator = Simulator(robot(), _law(), DT)
+    simulator = Simulator(robot(), biped_law(), DT)
     still = simulator.initial_state()
 
     def one(q, v, torque) -> Record:

@@ -70,14 +70,14 @@ def perform(options: Options) -> Findings:
         notes=[
             "The paper's robot took 1.46 on rigid ground and 2.1 on sand at 0.2 m/s; people (data of Zhu et al. 2025) "
             f"{PAPER_HUMAN_RATIO[0]:g} to {PAPER_HUMAN_RATIO[1]:g} times as much on sand as on rigid ground.",
-            "Costs fall with speed all the way to 0.5 m/s, where the paper finds a U. The power of our robot grows as "
+            "The paper finds a U; whether the costs here turn up is a check above. The power of our robot grows as "
             "a + b v^2, and a, which is spent on lifting and lowering the swinging foot five times a second, is so "
             "large that the cost a / v + b v is least well beyond the paper's speeds (metric cheapest_speed_by_power; "
             'table "faster"). Losses of motors and gears, which grow with load and speed, are not in the model.',
             "Feet are set down at the surface of the sand, whose height the paper's robot knew as well. A robot that "
             'knew how deep they sink would save part of the cost (table "choices").',
-            "The second-order fits are the paper's way to draw such costs. Their U is not to be trusted: the costs "
-            "themselves fall from each speed to the next.",
+            "The second-order fits are the paper's way to draw such costs. Their U is not to be trusted: the "
+            "check asks the costs themselves.",
         ],
     )
 

@@ -20,8 +20,7 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 
 from softground.control.stepping import SteppingGait, Walks
-from softground.papers.chen2026.experiment import DT, GAIT, GROUNDS, walks_on
-from softground.papers.chen2026.identification import law
+from softground.papers.chen2026.experiment import DT, GAIT, GROUNDS, biped_law, walks_on
 from softground.papers.drawing import blank
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, below
 from softground.simulation.fall import find_fall
@@ -73,7 +72,7 @@ OpenLoop = dict[tuple[str, float], dict[float, Turned]]
 
 @cache
 def _walks(ground: str) -> Walks:
-    medium, depth = (law(), 0.02) if ground == "wedge" else GROUNDS[ground]
+    medium, depth = (biped_law(), 0.02) if ground == "wedge" else GROUNDS[ground]
     return walks_on(medium, depth, SECONDS)
 
 

@@ -18,7 +18,7 @@ import jax
 import numpy as np
 import xarray as xr
 
-from softground.experiments.rigs.dem.bed import cache_folder
+from softground.cache import cache_folder
 from softground.media.named import sand
 from softground.papers.study import Row
 from softground.papers.zhu2019.quadruped import STRENGTH
@@ -36,6 +36,7 @@ from softground.planning import replay as replay_gait
 from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.problem import walking
+from softground.planning.replay import EPS, TIME_STEP
 from softground.robots import Robot
 from softground.simulation import Ground, save_run
 from softground.simulation.run_file import load_run
@@ -157,7 +158,7 @@ def planned(
         found.attrs["fingerprint"] = fingerprint
         save_run(path, found)
     found = load_run(path)
-    again_path = path.with_name(f"replay-{fingerprint}.nc")
+    again_path = path.with_name(f"replay-{fingerprint}-{TIME_STEP:g}-{EPS:g}.nc")
     if not again_path.exists():
         report, again = replay_gait(found)
         again.attrs["replay"] = json.dumps(report.as_dict())
@@ -171,9 +172,7 @@ def _fingerprint(problem: GaitProblem, guess_name: str, stages: tuple[Stage, ...
     parts = (
         version("softground"),
         problem.robot.sha256,
-        type(problem.ground.surface).__name__,
-        [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(problem.ground.surface)],
-        STRENGTH,
+        *(_numbers_in(part) for part in (problem.robot.parameters, problem.ground.surface, problem.ground.medium)),
         problem.knots,
         problem.dt,
         problem.costs,
@@ -188,3 +187,8 @@ def _fingerprint(problem: GaitProblem, guess_name: str, stages: tuple[Stage, ...
         dynamics.__name__,
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def _numbers_in(part: object) -> tuple:
+    """The kind of a part of a problem and all its numbers."""
+    return type(part).__name__, [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(part)]

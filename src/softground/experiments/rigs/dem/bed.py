@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
+from softground.cache import cache_folder
 from softground.errors import ExperimentError
 from softground.experiments.rigs.dem.engine import GRAVITY, GrainBox
 from softground.experiments.rigs.dem.grains import Grains
@@ -128,13 +128,6 @@ def _loose_lattice(container: Container, grains: Grains, random: np.random.Gener
     places[:, 2] += largest
     free = (LOOSE_SPACING - 1) * largest / 2
     return places + random.uniform(-free, free, places.shape)
-
-
-def cache_folder() -> Path:
-    """Where beds are kept: SOFTGROUND_CACHE, or softground in the user's cache folder."""
-    if chosen := os.environ.get("SOFTGROUND_CACHE"):
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "softground")
 
 
 def _fingerprint(container: Container, grains: Grains, seed: int) -> str:
