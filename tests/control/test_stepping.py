@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from softground.control.stepping import Stepper, SteppingController, SteppingGait, Walks, starting_state
+from softground.control.stepping.nodding import nodding_trunk
 from softground.control.stepping.placement import next_foot
 from softground.control.stepping.swing import cycloid
 from softground.control.whole_body.constraints.feasibility import wrench_cone
@@ -106,9 +108,28 @@ def test_a_speed_too_great_is_a_fall(walks):
     assert find_fall(walks(1.5)) is not None
 
 
+def test_nods_follow_on_each_other():
+    """Upright between stances, and no jump of the rate from one to the next; rate and acceleration fit the pitch."""
+    upright, duration, h = Rotation.from_rotvec([0.0, 0.0, 0.4]).as_matrix(), 0.2, 1e-5
+
+    def motion(time, side=1.0):
+        return nodding_trunk(upright, 12.0, side, duration, time)
+
+    def pitch(time):
+        return Rotation.from_matrix(np.asarray(motion(time).rotation) @ upright.T).as_rotvec() @ upright[:, 1]
+
+    for time in (0.0, duration):
+        np.testing.assert_allclose(motion(time).rotation, upright, atol=1e-12)
+    np.testing.assert_allclose(motion(duration).twist, motion(0.0, -1.0).twist, atol=1e-12)
+    assert pitch(duration / 2) == pytest.approx(-12.0 * duration**2 / 8)
+    assert (pitch(0.05 + h) - pitch(0.05 - h)) / (2 * h) == pytest.approx(motion(0.05).twist[3:] @ upright[:, 1])
+    change = (motion(0.05 + h).twist - motion(0.05 - h).twist) / (2 * h)
+    np.testing.assert_allclose(change, motion(0.05).acceleration, atol=1e-6)
+
+
 def test_turns_as_it_is_told(walks):
-    """There is no motor about the vertical: the feet that carry twist on the ground."""
-    run = walks(0.2, gait=replace(GAIT, turn=0.3, steering=0.02))
+    """There is no motor about the vertical: the trunk nods, and the feet that carry twist on the ground."""
+    run = walks(0.2, gait=replace(GAIT, turn=0.3, steering=15.0))
     assert find_fall(run) is None
     w, z = run["configuration"].values[:, [3, 6]].T
     yaw = np.unwrap(2 * np.arctan2(z, w))

@@ -88,7 +88,7 @@ def test_wrench_is_the_regressor_times_the_parameters(name):
 
 def test_foot_at_rest_feels_nothing():
     rest = motion(np.random.default_rng(0))[0]
-    np.testing.assert_array_equal(WRENCH(patch(CONVEX), K, B, rest, rest, np.zeros(6)), 0.0)
+    np.testing.assert_allclose(WRENCH(patch(CONVEX), K, B, rest, rest, np.zeros(6)), 0.0, atol=1e-12)
 
 
 # -- its rate --------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Wedge as a medium: dissipation, limits, symmetry, added mass, memory, bad input."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -93,26 +95,43 @@ def test_limits(shape):
 
 
 @pytest.mark.parametrize("shape", [FLAT, ROUND], ids=["flat", "round"])
-def test_shear_is_sideways_and_nothing_else(shape):
-    """On a foot that yields sideways it has its greatest size; none on a foot that is lifted or goes straight down."""
+def test_shear_has_the_power_of_the_closed_form(shape):
+    """As far as that is convex, from 52 degrees below the horizontal on; above, it has its greatest size."""
     factor, depth = 1.5, 0.03
     mediums = (Wedge(ZETA, eps=1e-6, growth=GROWTH, density=0.0, shear=shear) for shear in (None, factor))
     printed, sheared = (medium.for_foot(shape, planar=False) for medium in mediums)
+    faces = solid(shape, depth, 0.0).faces
 
     def force(medium, *velocity):
         return np.asarray(wrench_of((medium, foot_at(depth)), fresh(), np.array([*velocity, 0.0, 0.0, 0.0]))[0])[:3]
 
-    all_but_level = np.array([0.0, 1.0, -1e-9])
-    greatest = -factor * shear_force(solid(shape, depth, 0.0).faces, all_but_level, PHI, ZETA, shape.width)
+    def added(velocity):
+        return force(sheared, *velocity) - force(printed, *velocity)
+
+    greatest = -factor * shear_force(faces, np.array([0.0, 1.0, -1e-9]), PHI, ZETA, shape.width)
     assert greatest > 20  # N
-    for side in (1, -1):
-        oblique = np.array([0.0, side * 0.1, -0.1])
-        added = force(sheared, *oblique) - force(printed, *oblique)
-        np.testing.assert_allclose(added, [0.0, -side * greatest, 0.0], atol=1e-6 * greatest)
+    steep = np.arccos((np.sqrt(5) - 1) / 2)
+    for gamma in np.linspace(steep, np.pi / 2, 9):
+        velocity = np.array([0.0, np.cos(gamma), -np.sin(gamma)])
+        closed = -factor * shear_force(faces, velocity, PHI, ZETA, shape.width) * velocity[1]
+        assert -added(velocity) @ velocity == pytest.approx(closed, abs=0.01 * greatest)
+    for gamma in (0.05, np.pi / 4):  # less steep: the greatest shear
+        sideways = added([0.0, np.cos(gamma), -np.sin(gamma)])
+        assert -sideways[1] == pytest.approx(greatest, rel=1e-6)
+        assert -sideways[2] == pytest.approx(greatest * np.cos(steep) ** 2 * np.sin(steep), rel=1e-6)
     ahead = (0.02, 0.0, -0.1)
     np.testing.assert_allclose(force(sheared, *ahead), force(printed, *ahead), atol=1e-6 * greatest)
-    assert np.abs(force(sheared, 0.0, 0.0, 0.1)).max() < 1e-6
+    assert np.abs(force(sheared, 0.0, 0.0, 0.1)).max() < 1e-6  # lifted
     assert np.abs(wrench_of((sheared, foot_at(-0.01)), fresh(), np.array([0, 0.1, -0.1, 0, 0, 0]))[0]).max() < 1e-9
+
+
+def test_grains_that_are_sheared_do_not_pull():
+    random = np.random.default_rng(0)
+    medium = Wedge(ZETA, eps=1e-6, density=0.0, shear=5.0).for_foot(ROUND, planar=False)
+    for velocity in random.normal(size=(20, 3)):
+        lift = wrench_of((medium, foot_at(0.03)), fresh(), np.array([*velocity, 0.0, 0.0, 0.0]))[0][2]
+        bare = wrench_of((replace(medium, shear=None), foot_at(0.03)), fresh(), np.array([*velocity, 0.0, 0.0, 0.0]))
+        assert lift >= min(float(bare[0][2]), 0.0) - 1e-6
 
 
 @pytest.mark.parametrize("shear", [None, 1.5], ids=["printed", "sheared"])
@@ -267,5 +286,5 @@ def test_needs_a_foot_of_a_known_shape():
         Wedge().law(foot_at(0.02), fresh(), DT)
     with pytest.raises(MediumError, match="got Polygon"):
         Wedge().for_foot(Polygon(((0, 0), (0.1, 0), (0, 0.1))), planar=True)
-    with pytest.raises(ValueError, match="direction of motion"):
+    with pytest.raises(MediumError, match="direction of motion"):
         sagittal_force(solid(FLAT, 0.02, 0.0).faces, np.zeros(3), PHI)

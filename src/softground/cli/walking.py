@@ -216,17 +216,12 @@ def _step(
     model: Robot, medium: Medium, depth: float, speed: float, turn: float, seconds: float, title: str
 ) -> tuple[xr.Dataset, dict[str, Any]]:
     """Run and summary of a walk on round feet."""
-    from dataclasses import replace
-
     from softground.control.stepping import Stepper, SteppingController, SteppingGait, Walks, starting_state
-    from softground.media import ViscoElastic
     from softground.simulation import Simulator
     from softground.simulation.cost_of_transport import describe_cost, walk_cost
 
     simulator = Simulator(model, medium, 2e-3)
-    # Staggered steps turn a robot the other way on grains, where a foot must sink before it resists a twist.
-    steering = 0.01 if isinstance(medium, ViscoElastic) else -0.01
-    gait = replace(SteppingGait(), turn=turn, steering=steering if turn else 0.0)
+    gait = SteppingGait(turn=turn)
     stepper = Stepper(SteppingController(model, period=2e-3), gait)
     walks = Walks(simulator, stepper, starting_state(simulator, stepper, depth), seconds)
     dataset = walks(speed, title=f"{title} at {speed:g} m/s", command=shlex.join(sys.argv))

@@ -11,17 +11,18 @@ GRAVITY = 9.81
 
 
 class SteppingGait(eqx.Module):
-    """Timing and size of the steps. The defaults are chen2026's, the height fits its robot."""
+    """Timing and size of the steps. The defaults are chen2026's; it does not give the width."""
 
     stance: float | Array = 0.2  # s, that a foot carries; there is no double support
     swing_height: float | Array = 0.1  # m
     width: float | Array = 0.12  # m, between the feet
-    com_height: float | Array = 0.39  # m, over the sole that carries
+    com_height: float | Array = 0.408  # m, over the sole that carries
     landing: float | Array = 0.0  # depth at which a swing ends, as a share of how deep feet sink; 0: at the surface
     learning: float | Array = 0.2  # share of the error of speed of a step that corrects the next
     turn: float | Array = 0.0  # rad/s, wanted; to the left
-    stagger: float | Array = 0.0  # m, by which left feet land further ahead and right ones further back: it turns
-    steering: float | Array = 0.0  # m of stagger per rad/s of turn that a stride lacks, learned from step to step
+    nod: float | Array = 0.0  # rad/s2, of the trunk, forwards over the left foot and backwards over the right: it turns
+    steering: float | Array = 3.0  # rad/s2 of nod per rad/s of turn that a stride lacks, learned from step to step
+    most_nod: float | Array = 60.0  # rad/s2, that is learned
     settle: float | Array = 0.8  # s, in place at first
     ramp: float | Array = 0.8  # s, over which the speed then grows to its full size
 

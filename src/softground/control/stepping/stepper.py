@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from softground.arrays import Array
 from softground.control.stepping.controller import SteppingController
 from softground.control.stepping.gait import SteppingGait
+from softground.control.stepping.nodding import nodding_trunk
 from softground.control.stepping.placement import next_foot
 from softground.control.stepping.swing import cycloid
 from softground.control.whole_body.references import FrameMotion, PointMotion, References, holding
@@ -32,8 +33,8 @@ class Memory(NamedTuple):
     """Of the wanted speed, m/s: feet slip, so that the pendulum's steps lead to another speed."""
     headings: Float[Array, "2 2"]
     """Of the base when this step began, and the one before: unit vectors."""
-    stagger: Float[Array, ""]
-    """Learned so far, m."""
+    nod: Float[Array, ""]
+    """Learned so far, rad/s2."""
 
 
 class Seen(NamedTuple):
@@ -99,7 +100,10 @@ class Stepper(eqx.Module):
             keep(seen.com[:2], memory.place),
             keep(memory.correction + self.gait.learning * missing, memory.correction),
             keep(jnp.stack([seen.heading, memory.headings[0]]), memory.headings),
-            keep(memory.stagger + self.gait.steering * straying, memory.stagger),
+            keep(
+                jnp.clip(memory.nod + self.gait.steering * straying, -self.gait.most_nod, self.gait.most_nod),
+                memory.nod,
+            ),
         )
 
     def _wanted(self, time) -> Float[Array, ""]:
@@ -121,15 +125,13 @@ class Stepper(eqx.Module):
             gait.stance - since,
             jnp.stack([self._wanted(time) + memory.correction, jnp.zeros(())]),
         )
-        stagger = gait.stagger * gait.growth(time) + memory.stagger
-        landing = landing + jnp.stack([left * stagger, jnp.zeros(())])
         end = jnp.append(landing @ forward, self._clearance + gait.landing * memory.level)
         position, velocity, acceleration = cycloid(memory.lift_off, end, gait.swing_height, gait.stance, since)
-        zero, still = jnp.zeros(3), jnp.zeros(6)
+        zero = jnp.zeros(3)
         swing = FrameMotion(position, jnp.eye(3), jnp.append(velocity, zero), jnp.append(acceleration, zero))
         turned = jnp.eye(3).at[:2, :2].set(forward.T)
-        upright = FrameMotion(zero, turned, still, still)
-        frames = {name: upright if name == robot.body_names[0] else swing for name in self.standing.frames}
+        trunk = nodding_trunk(turned, gait.nod * gait.growth(time) + memory.nod, -left, gait.stance, since)
+        frames = {name: trunk if name == robot.body_names[0] else swing for name in self.standing.frames}
         height = memory.level + gait.com_height
         return self.standing._replace(
             com=PointMotion(jnp.stack([0.0, 0.0, height]), zero, zero, zero),

@@ -35,7 +35,7 @@ from softground.errors import MediumError
 from softground.media.base import COMPONENTS, FootInGround, Medium
 from softground.media.wedge.geometry import Solid, solid_under
 from softground.media.wedge.law import ForceSets, WedgeLaw, velocity_maps
-from softground.media.wedge.resistance import lateral_force, shear_sets, stress_sets, wall_stress
+from softground.media.wedge.resistance import lateral_force, sheared_sets, stress_sets, wall_stress
 from softground.media.wedge.slices import Slices, one_slice, two_slices
 from softground.media.wedge.sole import BallSole, Sole, sole_of
 from softground.media.wrench_space import DEFAULT_EPS, SupportFunction
@@ -170,11 +170,9 @@ class Wedge(Medium):
 
     def _stresses(self) -> Float[Array, "f k 3"]:
         """That span the forces on every face, N/m3 at zeta = 1: x forwards, y left."""
-        sets = stress_sets(self.friction_angle, self._bound.is_flat)
         if self.shear is None or self.kind == "planar":
-            return jnp.asarray(sets)
-        sideways = self.shear * shear_sets(self.friction_angle, self._bound.is_flat)
-        return jnp.concatenate([sets - sideways, sets + sideways], axis=1)
+            return jnp.asarray(stress_sets(self.friction_angle, self._bound.is_flat))
+        return sheared_sets(self.friction_angle, self._bound.is_flat, self.shear)
 
     def _sides(self, slices: Slices, solids: Solid, slip: Float[Array, ""]) -> ForceSets:
         """Left and right side, each cut in a front and a rear half so that they resist a turn as well."""

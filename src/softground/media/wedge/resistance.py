@@ -15,13 +15,22 @@ against its motion. As in the paper the two planes know of each other by the dep
 rub more or less than the generic medium does; a factor, `shear`, says so, and is 1 where nothing is known.
 
 For the convex step every face gets the convex hull of its forces over all directions in which it leads, and of none:
-its potential is the support function of that set. At a given v_x and v_z < 0 any v_y may occur, so the shear adds all
-from -alpha_y(0, 0) to alpha_y(0, 0) to the forces of (8). How far the force of greatest dissipation is from (8) itself
-is in docs/chen2026.md.
+its potential is the support function of that set. How far the force of greatest dissipation is from (8) itself is in
+docs/chen2026.md.
+
+The shear joins by its *power*, s v_y^2 / |v_f|. A hull of its forces would not do: F_z stays (8) whatever v_y is, so
+the greatest shear would dissipate most as soon as a foot yields sideways at all, and hold a sinking one as if it stood.
+The greatest convex function below that power has, with c = cos gamma_f, the gradient
+
+    s (2c - c^3) along y,   s c^2 sqrt(1 - c^2) less lift,        c up to C = (sqrt(5) - 1) / 2,
+
+and that of C beyond, where 2C - C^3 = 1: from 52 degrees on the shear is the closed form's greatest, and the lift it
+costs is what makes a foot that sinks give way sideways. These are the vertices that the shear adds.
 """
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import jax.numpy as jnp
@@ -29,6 +38,7 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
+from softground.errors import MediumError
 from softground.media.resistive.stress import plane_stress
 from softground.media.wedge.geometry import Faces
 
@@ -37,6 +47,9 @@ DIRECTIONS = 9
 
 The support function then falls short of that of all directions by 1.5 % of its greatest value at most (tested).
 """
+
+SHEARED = (math.sqrt(5) - 1) / 2 * np.linspace(-1.0, 1.0, 7)
+"""cos gamma_f of the directions whose shears span the sets, left and right."""
 
 
 def face_normals(friction_angle: float, flat: bool) -> np.ndarray:
@@ -54,13 +67,24 @@ def stress_sets(friction_angle: float, flat: bool, directions: int = DIRECTIONS)
     return np.concatenate([stresses, np.zeros_like(stresses[:, :1])], axis=1)
 
 
+def sheared_sets(friction_angle: float, flat: bool, shear: Float[Array, ""]) -> Float[Array, "f m 3"]:
+    """`stress_sets`, each with all the shear that may go with it: none where the wedge goes up. Grains do not pull."""
+    stresses = stress_sets(friction_angle, flat)[:, None]
+    offsets = shear * _shears(friction_angle, flat)
+    lift = jnp.maximum(stresses[..., 2:] + offsets[..., 2:], np.minimum(stresses[..., 2:], 0.0))
+    joined = jnp.concatenate([stresses[..., :2] + offsets[..., :2], lift], axis=-1)
+    return joined.reshape(len(stresses), -1, 3)
+
+
 @lru_cache(maxsize=16)
-def shear_sets(friction_angle: float, flat: bool, directions: int = DIRECTIONS) -> np.ndarray:
-    """Greatest shear along y that goes with each of `stress_sets` (f, k, 3), N/m3: none where the wedge goes up."""
+def _shears(friction_angle: float, flat: bool, directions: int = DIRECTIONS) -> np.ndarray:
+    """What `SHEARED` adds to each of `stress_sets` (f, m, k, 3), N/m3, at shear = 1."""
     normals, velocity = face_normals(friction_angle, flat), _leading(friction_angle, flat, directions)
     goes_down = velocity[..., 2] < 1e-12  # to rounding: a level bottom's first and last direction are level
     sizes = np.pad(goes_down * -normals[:, 2:] * level_shear(), ((0, 0), (0, 1)))
-    return sizes[..., None] * np.array([0.0, 1.0, 0.0])
+    along, lost = 2 * SHEARED - SHEARED**3, SHEARED**2 * np.sqrt(1 - SHEARED**2)
+    gradients = np.stack([along, -lost], axis=-1) @ np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    return sizes[:, None, :, None] * gradients[:, None]
 
 
 def _leading(friction_angle: float, flat: bool, directions: int) -> np.ndarray:
@@ -77,7 +101,7 @@ def sagittal_force(
     """chen2026 (8): force (3,), N, on the wedge's faces that moves with this velocity (3,) in the x-z plane."""
     speed = np.linalg.norm(velocity)
     if speed == 0:
-        raise ValueError("the closed form needs a direction of motion, got zero velocity")
+        raise MediumError("the closed form (8) needs a direction of motion, got zero velocity")
     direction = np.asarray(velocity) / speed
     normals = face_normals(friction_angle, flat=len(np.asarray(faces.load)) > 2)
     leads = normals @ direction > 0

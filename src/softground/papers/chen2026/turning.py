@@ -2,9 +2,9 @@
 
 The paper's planes have no yaw, and its robot, like ours, no motor about the vertical: a foot always points where the
 trunk does. To turn it must twist the foot that carries, in the ground. It does so in every stance: swinging one leg
-ahead turns the rest the other way, by a tenth of a radian, and the next stance turns back. Steps of left and right that
-are not alike leave something over. Here left feet land further ahead and right ones further back, by `stagger`; how
-much is learned from stride to stride, from the turn that is missing (`SteppingGait.steering`).
+ahead turns the rest the other way, by a tenth of a radian, and the next stance turns back. A trunk that nods forwards
+over the left foot and backwards over the right one leaves something over (`control.stepping.nodding`); how much it nods
+is learned from stride to stride, from the turn that is missing (`SteppingGait.steering`).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from softground.papers.study import Check, Findings, Options, Row, Study, Table,
 from softground.simulation.fall import find_fall
 from softground.simulation.figures import COLOURS, STYLE
 
-SPEED, SLOW = 0.3, 0.1  # m/s: of all walks, and of some that are staggered but not steered
+SPEED, SLOW = 0.3, 0.1  # m/s: of all walks, and of some that nod but are not steered
 SECONDS, STEADY = 10.0, 6.0  # s: of a walk, and from when on it is looked at
 TURNS = (-0.5, -0.25, 0.0, 0.25, 0.5)  # rad/s
-STAGGERS = (-0.04, -0.02, -0.01, 0.0, 0.01, 0.02, 0.04)  # m
-STEERING = {"wedge": -0.01, "sand": -0.01, "rigid": 0.01}
-"""m of stagger per rad/s that a stride lacks; where the ground is soft, staggered feet turn the robot the other way."""
+NODS = (-20.0, -10.0, -5.0, 0.0, 5.0, 10.0, 20.0)  # rad/s2
+STEERING = {"wedge": 5.0, "sand": 3.0, "rigid": 15.0}
+"""rad/s2 of nod per rad/s that a stride lacks: on firm ground it takes more to twist a foot."""
 GOOD = 0.05  # rad/s, error of the turning rate
 
 
@@ -67,7 +67,7 @@ class Turned(NamedTuple):
 
 
 OpenLoop = dict[tuple[str, float], dict[float, Turned]]
-"""Walks that are staggered but not steered: by ground, speed (m/s) and stagger (m)."""
+"""Walks that nod but are not steered: by ground, speed (m/s) and nod (rad/s2)."""
 
 
 @cache
@@ -85,14 +85,14 @@ def turned(ground: str, gait: SteppingGait, speed: float = SPEED) -> Turned:
 
 def perform(options: Options) -> Findings:
     grounds, turns = (("wedge",), (0.25,)) if options.quick else (tuple(STEERING), TURNS)
-    staggers = (0.0, 0.02) if options.quick else STAGGERS
+    nods = (0.0, 10.0) if options.quick else NODS
     wanted = {
         (ground, turn): turned(ground, replace(GAIT, turn=turn, steering=STEERING[ground]))
         for ground in grounds
         for turn in turns
     }
     open_loop = {
-        (ground, speed): {stagger: turned(ground, replace(GAIT, stagger=stagger), speed) for stagger in staggers}
+        (ground, speed): {nod: turned(ground, replace(GAIT, nod=nod, steering=0.0), speed) for nod in nods}
         for ground in grounds
         for speed in ((SPEED,) if options.quick else (SPEED, SLOW))
     }
@@ -105,20 +105,17 @@ def perform(options: Options) -> Findings:
     rows = [_row(ground, turn, one) for (ground, turn), one in wanted.items() if not one.fallen]
     return Findings(
         checks=checks,
-        metrics={"turning": rows, "stagger": _rows(open_loop)},
+        metrics={"turning": rows, "nod": _rows(open_loop)},
         tables=[
             Table("turning", f"Turning walks at {SPEED:g} m/s", rows),
-            Table("stagger", "Turning rate (rad/s) by stagger alone, not steered", _rows(open_loop)),
+            Table("nod", "Turning rate (rad/s) by nodding alone, not steered", _rows(open_loop)),
         ],
         figures={"turning": figure(wanted, open_loop)},
         notes=[
             "The biped has no motor about the vertical. It turns because its feet twist in the ground, by 'twist' "
             "while each carries, and what a left and a right stance leave over adds up.",
-            "Staggered steps turn the robot to one side on rigid ground and to the other on sand and on the wedge. The "
-            "foot ahead brakes, and its force turns the robot as soon as it has touched down. Rigid ground resists "
-            "twisting at once, granular ground only when the foot has sunk. So the sign of `steering` is a property "
-            "of the ground that the robot must know, or find out (chen2026/classification).",
-            f"At {SLOW:g} m/s that holds for large staggers only: small ones turn the robot as on rigid ground.",
+            "A nod turns the robot to the same side on every ground, so the sign of `steering` need not be known; how "
+            "much of it a turn takes differs between grounds by more than ten.",
         ],
     )
 
@@ -137,13 +134,13 @@ def _row(ground: str, turn: float, one: Turned) -> Row:
 def _rows(open_loop: OpenLoop) -> list[Row]:
     return [
         {"ground": ground, "speed (m/s)": speed}
-        | {f"{stagger:g} m": "falls" if one.fallen else one.rate for stagger, one in of.items()}
+        | {f"{nod:g} rad/s2": "falls" if one.fallen else one.rate for nod, one in of.items()}
         for (ground, speed), of in open_loop.items()
     ]
 
 
 def figure(wanted: dict[tuple[str, float], Turned], open_loop: OpenLoop) -> Figure:
-    """Ways seen from above on the first ground; turning rates wanted and had; and by stagger alone (dashed: slow)."""
+    """Ways seen from above on the first ground; turning rates wanted and had; and by nodding alone (dashed: slow)."""
     grounds = dict.fromkeys(ground for ground, _ in open_loop)
     first = next(iter(grounds))
     with matplotlib.rc_context(STYLE):
@@ -158,14 +155,14 @@ def figure(wanted: dict[tuple[str, float], Turned], open_loop: OpenLoop) -> Figu
             had.plot(*zip(*sound, strict=True), marker, color=colour, ms=5, mfc="none", label=ground)
             for speed, dash in ((SPEED, "-"), (SLOW, "--")):
                 of = open_loop.get((ground, speed), {})
-                rates = [(stagger, one.rate) for stagger, one in of.items() if not one.fallen]
+                rates = [(nod, one.rate) for nod, one in of.items() if not one.fallen]
                 style = {"color": colour, "ls": dash, "ms": 4, "mfc": "none"}
                 if rates:
                     alone.plot(*zip(*rates, strict=True), marker, **style, label=ground if dash == "-" else None)
         had.plot([-0.5, 0.5], [-0.5, 0.5], color="0.6", lw=0.8, zorder=0)
         above.set(xlabel="x (m)", ylabel="y (m)", aspect="equal", xlim=(-1.5, None), title=f"seen from above, {first}")
         had.set(xlabel="wanted (rad/s)", ylabel="turned (rad/s)", title="steered")
-        alone.set(xlabel="stagger (m)", ylabel="turned (rad/s)", title=f"stagger alone; dashed: {SLOW:g} m/s")
+        alone.set(xlabel="nod (rad/s2)", ylabel="turned (rad/s)", title=f"nodding alone; dashed: {SLOW:g} m/s")
         above.legend(fontsize=6.5, loc="center left")
         had.legend(fontsize=7)
         alone.legend(fontsize=7)
