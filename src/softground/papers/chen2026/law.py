@@ -101,12 +101,15 @@ def over_directions(shape: Foot) -> tuple[np.ndarray, np.ndarray]:
     faces, scale = solids(shape, np.array([PROBE]))[0].faces, float(GROUND.zeta)
     along = np.stack([np.cos(DIRECTIONS), np.zeros_like(DIRECTIONS), np.sin(DIRECTIONS)], axis=-1)
     closed = np.array([sagittal_force(faces, one, FRICTION_ANGLE, scale, shape.width) for one in along])
-    medium = Wedge(density=0.0, eps=1e-6).for_foot(shape, planar=True)
+    twists = np.stack([along[:, 0], along[:, 2], np.zeros(len(along))], axis=-1)
+    return closed[:, [0, 2]], _convex(Wedge(density=0.0, eps=1e-6).for_foot(shape, planar=True), twists)[:, :2]
+
+
+def _convex(medium: Wedge, twists: np.ndarray) -> np.ndarray:
+    """Wrenches of the convex law on a level foot at `PROBE`."""
     foot = FootInGround(jnp.asarray(PROBE), jnp.zeros(3), jnp.eye(3), jnp.eye(3))
     memory = Memory(jnp.zeros(3), jnp.zeros(()), jnp.zeros(()))
-    twists = np.stack([along[:, 0], along[:, 2], np.zeros(len(along))], axis=-1)
-    convex = jax.jit(jax.vmap(medium.law(foot, memory, jnp.asarray(1e-3)).wrench))(twists)
-    return closed[:, [0, 2]], np.asarray(convex)[:, :2]
+    return np.asarray(jax.jit(jax.vmap(medium.law(foot, memory, jnp.asarray(1e-3)).wrench))(twists))
 
 
 def summed_over_wedge(shape: Foot) -> np.ndarray:
@@ -143,10 +146,20 @@ def shear_over_directions(shape: Foot) -> np.ndarray:
     return np.array([shear_force(faces, one, FRICTION_ANGLE, scale, shape.width) for one in along])
 
 
-def sideways_in_space(shape: Foot) -> np.ndarray:
-    """The same on the bare sole in 3D-RFT."""
+def convex_shear_over_directions(shape: Foot) -> np.ndarray:
+    """The same of the convex law."""
+    return _convex(Wedge(density=0.0, eps=1e-6, shear=1.0).for_foot(shape, planar=False), _frontal_twists())[:, 1]
+
+
+def _frontal_twists() -> np.ndarray:
     twists = np.zeros((len(GOING_DOWN), 6))
     twists[:, 1], twists[:, 2] = np.cos(GOING_DOWN), np.sin(GOING_DOWN)
+    return twists
+
+
+def sideways_in_space(shape: Foot) -> np.ndarray:
+    """The same on the bare sole in 3D-RFT."""
+    twists = _frontal_twists()
     clearance = shape.radius if isinstance(shape, HalfCylinder) else 0.0
     total = wrenches(surface_of(shape), "3d", np.eye(3)[None], np.array([PROBE]), twists, clearance)[0, 0]
     return float(GROUND.zeta) * total[:, 1]
@@ -269,6 +282,9 @@ def _draw_slip(axes: Axes) -> None:
 def _draw_shear(axes: Axes, shape: Foot) -> None:
     angle = np.rad2deg(GOING_DOWN)
     axes.plot(angle, shear_over_directions(shape), color=COLOURS[0], label="shear below the wedge")
+    axes.plot(
+        angle, convex_shear_over_directions(shape), color=COLOURS[0], ls=(0, (4, 3)), label="the same, convex law"
+    )
     axes.plot(angle, sideways_in_space(shape), color=COLOURS[1], ls=(0, (4, 3)), label="3D-RFT, all of the sole")
     axes.set(xlabel="frontal direction (deg)", ylabel="$F_y$, round sole, 25 mm (N)", xlim=(-180, 0))
     axes.set_xticks([-180, -90, 0])
