@@ -96,7 +96,7 @@ def test_limits(shape):
 
 @pytest.mark.parametrize("shape", [FLAT, ROUND], ids=["flat", "round"])
 def test_shear_has_the_power_of_the_closed_form(shape):
-    """As far as that is convex, from 52 degrees below the horizontal on; above, it has its greatest size."""
+    """As far as that is convex, steeper than 52 degrees below the horizontal; above, it has its greatest size."""
     factor, depth = 1.5, 0.03
     mediums = (Wedge(ZETA, eps=1e-6, growth=GROWTH, density=0.0, shear=shear) for shear in (None, factor))
     printed, sheared = (medium.for_foot(shape, planar=False) for medium in mediums)

@@ -113,7 +113,8 @@ class Walks:
     def _on(self, medium: Medium) -> Simulator:
         """The simulator with another medium, which must be one for which the walks were compiled."""
         was = self.simulator
-        other = Simulator(was.robot, Ground(medium, was.ground.surface), float(was.dt), solver=was.solver)
+        ground = Ground(medium, was.ground.surface)
+        other = Simulator(was.robot, ground, float(was.dt), solver=was.solver, grain_inertia=was.grain_inertia)
         if jax.tree.structure(other.feet_medium) != jax.tree.structure(was.feet_medium):
             raise OptionError(
                 f"these walks are compiled for {type(was.ground.medium).__name__}: another medium must be of that kind "

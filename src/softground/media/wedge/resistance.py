@@ -24,8 +24,8 @@ The greatest convex function below that power has, with c = cos gamma_f, the gra
 
     s (2c - c^3) along y,   s c^2 sqrt(1 - c^2) less lift,        c up to C = (sqrt(5) - 1) / 2,
 
-and that of C beyond, where 2C - C^3 = 1: from 52 degrees on the shear is the closed form's greatest, and the lift it
-costs is what makes a foot that sinks give way sideways. These are the vertices that the shear adds.
+and that of C beyond, where 2C - C^3 = 1: up to 52 degrees below the horizontal the shear is the closed form's greatest.
+The lift it costs makes a foot that sinks give way sideways. These are the vertices that the shear adds.
 """
 
 from __future__ import annotations
