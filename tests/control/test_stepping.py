@@ -40,7 +40,7 @@ def test_placement_leads_a_pendulum_to_the_wanted_speed_and_width():
         np.testing.assert_allclose(early, foot, atol=1e-12)  # told at the start of a stance as at its end
         places.append(foot)
     steps = np.diff(places, axis=0)
-    # The stable part of the motion dies out by exp(-omega T) = 0.37 a step.
+    # The stable part of the motion dies out by exp(-omega T) = 0.375 a step.
     np.testing.assert_allclose(steps[-4:, 0], 0.3 * GAIT.stance, atol=1e-6)
     np.testing.assert_allclose(np.abs(steps[-4:, 1]), GAIT.width, atol=1e-6)
 
@@ -129,7 +129,7 @@ def test_nods_follow_on_each_other():
 
 def test_turns_as_it_is_told(walks):
     """There is no motor about the vertical: the trunk nods, and the feet that carry twist on the ground."""
-    run = walks(0.2, gait=replace(GAIT, turn=0.3, steering=15.0))
+    run = walks(0.2, gait=replace(GAIT, turn=0.3))
     assert find_fall(run) is None
     w, z = run["configuration"].values[:, [3, 6]].T
     yaw = np.unwrap(2 * np.arctan2(z, w))

@@ -96,7 +96,7 @@ def test_limits(shape):
 
 @pytest.mark.parametrize("shape", [FLAT, ROUND], ids=["flat", "round"])
 def test_shear_has_the_power_of_the_closed_form(shape):
-    """As far as that is convex, steeper than 52 degrees below the horizontal; above, it has its greatest size."""
+    """Steeper than 52 degrees below the horizontal; less steep it has its greatest size."""
     factor, depth = 1.5, 0.03
     mediums = (Wedge(ZETA, eps=1e-6, growth=GROWTH, density=0.0, shear=shear) for shear in (None, factor))
     printed, sheared = (medium.for_foot(shape, planar=False) for medium in mediums)
@@ -111,10 +111,10 @@ def test_shear_has_the_power_of_the_closed_form(shape):
     greatest = -factor * shear_force(faces, np.array([0.0, 1.0, -1e-9]), PHI, ZETA, shape.width)
     assert greatest > 20  # N
     steep = np.arccos((np.sqrt(5) - 1) / 2)
-    for gamma in np.linspace(steep, np.pi / 2, 9):
+    for gamma in np.linspace(steep, np.pi / 2, 20):
         velocity = np.array([0.0, np.cos(gamma), -np.sin(gamma)])
         closed = -factor * shear_force(faces, velocity, PHI, ZETA, shape.width) * velocity[1]
-        assert -added(velocity) @ velocity == pytest.approx(closed, abs=0.01 * greatest)
+        assert -added(velocity) @ velocity == pytest.approx(closed, abs=0.011 * greatest)
     for gamma in (0.05, np.pi / 4):  # less steep: the greatest shear
         sideways = added([0.0, np.cos(gamma), -np.sin(gamma)])
         assert -sideways[1] == pytest.approx(greatest, rel=1e-6)
@@ -127,7 +127,7 @@ def test_shear_has_the_power_of_the_closed_form(shape):
 
 def test_grains_that_are_sheared_do_not_pull():
     random = np.random.default_rng(0)
-    medium = Wedge(ZETA, eps=1e-6, density=0.0, shear=5.0).for_foot(ROUND, planar=False)
+    medium = Wedge(ZETA, eps=1e-6, density=0.0, shear=20.0).for_foot(ROUND, planar=False)
     for velocity in random.normal(size=(20, 3)):
         lift = wrench_of((medium, foot_at(0.03)), fresh(), np.array([*velocity, 0.0, 0.0, 0.0]))[0][2]
         bare = wrench_of((replace(medium, shear=None), foot_at(0.03)), fresh(), np.array([*velocity, 0.0, 0.0, 0.0]))

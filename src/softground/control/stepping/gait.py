@@ -11,7 +11,7 @@ GRAVITY = 9.81
 
 
 class SteppingGait(eqx.Module):
-    """Timing and size of the steps. The defaults are chen2026's; it does not give the width."""
+    """Timing and size of the steps. Stance, swing height and height of the centre of mass are chen2026's."""
 
     stance: float | Array = 0.2  # s, that a foot carries; there is no double support
     swing_height: float | Array = 0.1  # m
@@ -20,8 +20,9 @@ class SteppingGait(eqx.Module):
     landing: float | Array = 0.0  # depth at which a swing ends, as a share of how deep feet sink; 0: at the surface
     learning: float | Array = 0.2  # share of the error of speed of a step that corrects the next
     turn: float | Array = 0.0  # rad/s, wanted; to the left
-    nod: float | Array = 0.0  # rad/s2, of the trunk, forwards over the left foot and backwards over the right: it turns
+    nod: float | Array = 0.0  # rad/s2, forwards over the left foot and backwards over the right: it turns (`nodding`)
     steering: float | Array = 3.0  # rad/s2 of nod per rad/s of turn that a stride lacks, learned from step to step
+    firm_steering: float | Array = 15.0  # the same where feet do not sink: there it takes more to twist one
     most_nod: float | Array = 60.0  # rad/s2, that is learned
     settle: float | Array = 0.8  # s, in place at first
     ramp: float | Array = 0.8  # s, over which the speed then grows to its full size

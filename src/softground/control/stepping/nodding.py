@@ -6,12 +6,13 @@ the same force turns the robot about the vertical by
 
     M = -y F_x = +- I alpha W / (2 h),         + on the left foot, - on the right one.
 
-A trunk that nods forwards (alpha > 0) while the left foot carries, and backwards while the right one does, is turned to
-the left in both stances. It is upright whenever the feet change, with opposite rates, so stances follow on each other:
-with t since the stance began and T its duration the pitch is alpha t (t - T) / 2, alpha T^2 / 8 at most.
+A trunk that is accelerated forwards (alpha > 0) while the left foot carries, and backwards while the right one does, is
+turned to the left in both stances. It is upright whenever the feet change, and ends a stance at minus the rate with
+which it began, so stances follow on each other: with t since the stance began and T its duration the pitch is
+alpha t (t - T) / 2. Over the left foot it leans back, by alpha T^2 / 8 at most, and over the right one forwards.
 
-By where feet are put, on the other hand, a robot hardly turns: the ground's force points from the foot to the centre of
-mass, and has no moment about the vertical.
+By where feet are put this robot hardly turns. While a robot's angular momentum about the level axes does not change,
+the ground's force points from its foot to its centre of mass and has no moment about the vertical.
 """
 
 from __future__ import annotations

@@ -11,16 +11,16 @@ zeta alpha_y(0, gamma_f) z with
 
     alpha_y(0, gamma_f) = -(C01 + C11 + C_11) v_y / |v_f|,
 
-against its motion. As in the paper the two planes know of each other by the depth only: F_x and F_z stay (8). Sand may
+against its motion. As in the paper the two planes know of each other by the depth only: F_x and F_z are (8). Sand may
 rub more or less than the generic medium does; a factor, `shear`, says so, and is 1 where nothing is known.
 
 For the convex step every face gets the convex hull of its forces over all directions in which it leads, and of none:
 its potential is the support function of that set. How far the force of greatest dissipation is from (8) itself is in
 docs/chen2026.md.
 
-The shear joins by its *power*, s v_y^2 / |v_f|. A hull of its forces would not do: F_z stays (8) whatever v_y is, so
-the greatest shear would dissipate most as soon as a foot yields sideways at all, and hold a sinking one as if it stood.
-The greatest convex function below that power has, with c = cos gamma_f, the gradient
+The shear joins by its *power*, s v_y^2 / |v_f|. A hull of its forces would not do: F_z is (8) whatever v_y is, so the
+greatest shear would dissipate most as soon as a foot yields sideways at all, and hold a sinking one as if it stood. The
+greatest convex function below that power, for v_z < 0, has with c = cos gamma_f the gradient
 
     s (2c - c^3) along y,   s c^2 sqrt(1 - c^2) less lift,        c up to C = (sqrt(5) - 1) / 2,
 
@@ -77,13 +77,13 @@ def sheared_sets(friction_angle: float, flat: bool, shear: Float[Array, ""]) -> 
 
 
 @lru_cache(maxsize=16)
-def _shears(friction_angle: float, flat: bool, directions: int = DIRECTIONS) -> np.ndarray:
+def _shears(friction_angle: float, flat: bool) -> np.ndarray:
     """What `SHEARED` adds to each of `stress_sets` (f, m, k, 3), N/m3, at shear = 1."""
-    normals, velocity = face_normals(friction_angle, flat), _leading(friction_angle, flat, directions)
+    normals, velocity = face_normals(friction_angle, flat), _leading(friction_angle, flat, DIRECTIONS)
     goes_down = velocity[..., 2] < 1e-12  # to rounding: a level bottom's first and last direction are level
     sizes = np.pad(goes_down * -normals[:, 2:] * level_shear(), ((0, 0), (0, 1)))
     along, lost = 2 * SHEARED - SHEARED**3, SHEARED**2 * np.sqrt(1 - SHEARED**2)
-    gradients = np.stack([along, -lost], axis=-1) @ np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    gradients = np.stack([0 * along, along, -lost], axis=-1)
     return sizes[:, None, :, None] * gradients[:, None]
 
 

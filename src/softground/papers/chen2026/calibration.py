@@ -8,8 +8,7 @@ foot itself, at the depths at which a robot stands:
 - pushed down and sideways at once, by 45 degrees: what (9) leaves is the greatest shear.
 
 All three are linear least squares over depths. The third asks for the *greatest* shear, alpha_y(0, 0), because the law
-is calibrated as it is stepped: a convex law meets a foot that yields sideways with its greatest shear, whatever its
-direction.
+is calibrated as it is stepped: at 45 degrees the convex law has its greatest shear (`media.wedge.resistance`).
 """
 
 from __future__ import annotations

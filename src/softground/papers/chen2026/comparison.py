@@ -33,8 +33,8 @@ NOTES = [
     '"printed" and "proposed" are the planar models, on the law as printed and with shear below the wedge. '
     "The frontal plane takes depth and F_z from the sagittal one. (9) alone is far from the sideways force of the "
     "experiment, and the frontal model's foot slides off.",
-    '"unified" is the whole biped in space on the law with shear. What it predicts better than the planes, above all '
-    "the swinging leg, is due to yaw and roll, which throw the swinging hip about and which no plane has.",
+    '"unified" is the whole biped in space on the law with shear. It predicts legs, F_y, '
+    "y_s and z_s better than the planes, which have no yaw, and F_x and x_s a little worse.",
 ]
 
 

@@ -186,8 +186,7 @@ def perform(options: Options) -> Findings:
             "squared. Soft sand, with centimetres of both, shows it. On firm sand the force is a fraction of a newton "
             "and lambda stays the guess it was; the deviation says so.",
             "On 3D-RFT sand the law is wrong, so there is no truth: beside the estimate stands zeta by one push. The "
-            "deviation knows of noise, not of a wrong law. lambda is pulled towards zero there: the identifier blames "
-            "the foot's side for what the shear of the law has too much.",
+            "deviation knows of noise, not of a wrong law. lambda means little there.",
         ],
     )
 

@@ -126,20 +126,20 @@ def _columns(*series: np.ndarray) -> np.ndarray:
 
 @cache
 def _compiled_senses():
-    def trunk(q):
-        return robot().body_poses(robot().kinematics(q))[1][0]
+    def trunk(kin):
+        return robot().body_poses(kin)[1][0]
 
     def at(q, v, wrench, level):
         """At a moment; level: world axes of forwards, left and up, as columns."""
         kin = robot().kinematics(q)
-        rotation = trunk(q)
+        rotation = trunk(kin)
         pitch, roll = -jnp.arcsin(rotation[2, 0]), jnp.arctan2(rotation[2, 1], rotation[2, 2])
         turning = _level_axes(rotation).T @ rotation @ v[3:6]
         feet = robot().foot_poses(kin)[0], robot().foot_twists(kin, v)[:, :3], wrench[:, :3]
         return *(x @ level for x in feet), pitch, roll, turning[1], turning[0]
 
     def one(q, v, wrench):
-        return jax.vmap(at, in_axes=(0, 0, 0, None))(q, v, wrench, _level_axes(trunk(q[0])))
+        return jax.vmap(at, in_axes=(0, 0, 0, None))(q, v, wrench, _level_axes(trunk(robot().kinematics(q[0]))))
 
     return jax.jit(jax.vmap(one))
 

@@ -44,18 +44,12 @@ class Rolling(NamedTuple):
     slip: Float[np.ndarray, "s t"]  # m, x_s, forwards
     lateral: Float[np.ndarray, "s t"]  # m, y_s, inwards
     sinkage: Float[np.ndarray, "s t"]  # m, -z_s
-    com: Float[np.ndarray, "s t"]  # m, of the centre of mass, forwards
 
     @property
     def radius(self) -> Float[np.ndarray, "s t"]:
         """R_eff of (5), m, step by step."""
         velocity = np.stack([np.gradient(self.slip, DT, axis=1), -np.gradient(self.sinkage, DT, axis=1)], axis=-1)
         return np.asarray(effective_rolling_radius(velocity, self._rate))
-
-    @property
-    def pendulum_radius(self) -> Float[np.ndarray, "s t"]:
-        """The same with the velocity of the centre of mass for that of the contact point, m."""
-        return np.abs(np.gradient(self.com, DT, axis=1) / self._rate)
 
     @property
     def _rate(self) -> Float[np.ndarray, "s t"]:
@@ -67,10 +61,9 @@ def rolling_of(ground: str, speed: float, count: int) -> Rolling:
     found = stances(walk(ground, speed), count)
     values = measured(found).values
     pitch = np.stack([stance.samples["tilt"].values[:, stance.foot] for stance in found])
-    com = np.stack([stance.samples["center_of_mass"].sel(xyz="x").values for stance in found])
     contour = arc(robot().feet[0].shape.radius)  # type: ignore[union-attr]
     angle = np.stack([np.asarray(contour.rolling_angle(one, one[0])) for one in pitch])
-    return Rolling(angle, values["x_s"], values["y_s"], -values["z_s"], com - com[:, :1])
+    return Rolling(angle, values["x_s"], values["y_s"], -values["z_s"])
 
 
 class Rates(NamedTuple):
@@ -128,9 +121,8 @@ def perform(options: Options) -> Findings:
             "carries. That turns the foot back as fast as walking turns it ahead. On sand the foot has rolled by a "
             "tenth of a radian before, while it sank.",
             "(5) has the velocity of the contact point. Without slip that point moves at R times the rolling rate, so "
-            "on rigid ground R_eff is the radius of the foot. The paper finds the height of the centre of mass there. "
-            "Not even the velocity of the centre of mass over the same rate gives that ('CoM / rate' in the table): "
-            "the knee bends, so the foot turns faster than the line from it to the centre of mass.",
+            "R_eff is the radius of a foot that rolls on rigid ground. The paper finds the height of the centre of "
+            "mass there, which would take the velocity of the centre of mass.",
             "R_eff is a ratio, and infinite where the foot does not turn: the median over steps and over the first "
             "40 % of the stance, when it rolls.",
         ],
@@ -189,7 +181,6 @@ def _row(ground: str, speed: float, one: Rolling) -> Row:
         "rate there": rates_of(angle, least).middle,
         "rest there": rates_of(angle, least).rest,
         "R_eff (m)": _early(one.radius),
-        "CoM / rate (m)": _early(one.pendulum_radius),
         "sinkage (mm)": 1e3 * float(one.sinkage[:, -1].mean()),
         "x_s (mm)": 1e3 * float(one.slip[:, -1].mean()),
         "y_s (mm)": 1e3 * float(one.lateral[:, -1].mean()),
