@@ -12,6 +12,7 @@ from softground.errors import OptionError
 from softground.media import sand
 from softground.robots import Robot
 from softground.simulation import Simulator, run, save_run
+from softground.simulation.base_orientation import heading
 from softground.simulation.cost_of_transport import describe_cost, loaded_intervals, stance_rows, walk_cost
 from softground.simulation.description import describe
 from softground.simulation.fall import base_tilt, find_fall
@@ -140,6 +141,20 @@ def test_going_nowhere_has_no_cost():
     backwards = walk()
     backwards["center_of_mass"].loc[{"xyz": "x"}] *= -1
     assert walk_cost(backwards).walk.cost_of_transport is None
+
+
+def test_the_way_of_a_robot_that_turns_is_its_arc():
+    """Round a circle, started askew: iCub's base, for one, looks along -x where the robot looks along x."""
+    turning = walk()
+    angle, askew = 0.9 * turning["time"].values, 2.5
+    turning["center_of_mass"].values[:, :2] = SPEED / 0.9 * np.stack([np.sin(angle), 1 - np.cos(angle)], axis=-1)
+    turning["configuration"].values[:, 3:7] = 0.0
+    turning["configuration"].values[:, 3] = np.cos((angle + askew) / 2)
+    turning["configuration"].values[:, 6] = np.sin((angle + askew) / 2)
+    np.testing.assert_allclose(heading(turning), angle, atol=1e-12)
+    cost = walk_cost(turning)
+    assert cost.walk.distance == pytest.approx(SPEED * (2.0 - DT), rel=5e-3)  # less at its ends, by the average
+    assert cost.stances[4].cost.distance == pytest.approx(0.2 * SPEED, rel=1e-4)
 
 
 def test_intervals_that_touch_the_ends_are_left_out():

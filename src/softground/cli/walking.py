@@ -231,14 +231,12 @@ def _step(
 
 def _marks(dataset: xr.Dataset, stance: float) -> dict[str, float]:
     """Of a walk: its steps, how deep the feet were, and how far it turned."""
-    import numpy as np
+    from softground.simulation.base_orientation import heading
 
-    quaternion = dataset["configuration"].values[:, [3, 6]]
-    heading = np.unwrap(2 * np.arctan2(quaternion[:, 1], quaternion[:, 0]))
     return {
         "seconds": float(dataset["time"][-1]),
         "steps": int(dataset["time"][-1] / stance),
         "deepest_mm": 1e3 * float(dataset["depth"].max()),
-        "turned_rad": float(heading[-1] - heading[0]),
+        "turned_rad": float(heading(dataset)[-1]),
         "real_time_factor": float(dataset.attrs["steps_per_second"] * dataset.attrs["dt_s"]),
     }

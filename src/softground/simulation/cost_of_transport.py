@@ -1,10 +1,13 @@
 """Cost of transport: the energy that moves a unit of weight by a unit of distance (chen2026, III.A).
 
-    CoT = 1 / (W d)  integral of |tau' dq/dt| dt,          d the way of the centre of mass along x
+    CoT = 1 / (W d)  integral of |tau' dq/dt| dt,          d the way of the centre of mass ahead
 
 over a whole walk, or over each stance of each foot. As printed, the power of all motors is summed before its size is
 taken, so that one motor may drive with what another brakes; `per_motor` takes the size of each motor's power instead,
 for motors that cannot share. A walk that falls has no cost of transport, and neither has one that gets nowhere.
+
+Ahead is where the base heads (x at the start of a run): the paper integrates the *longitudinal* velocity. A robot that
+turns gets ahead, too. The heading is averaged over a second, so that waddling from foot to foot is no way ahead.
 """
 
 from __future__ import annotations
@@ -14,8 +17,10 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from scipy.ndimage import uniform_filter1d
 
 from softground.errors import OptionError
+from softground.simulation.base_orientation import heading
 from softground.simulation.fall import Fall, find_fall
 from softground.simulation.figures import motor_power
 
@@ -24,6 +29,8 @@ CARRIES = 0.1
 """A foot is in stance while it carries more than this share of the weight."""
 SHORTEST_STANCE = 0.02
 """s: what is shorter is a bounce."""
+AVERAGED = 1.0
+"""s, over which the heading is averaged."""
 SHORTEST_WAY = 1e-3
 """m: a robot that moves less goes nowhere."""
 
@@ -34,7 +41,7 @@ class Cost:
 
     start: float  # s
     end: float  # s
-    distance: float  # m, along x
+    distance: float  # m, ahead
     energy: float  # J, of all motors together
     energy_per_motor: float  # J, each motor by itself
     weight: float  # N
@@ -42,7 +49,7 @@ class Cost:
 
     @property
     def speed(self) -> float:
-        """Mean, along x, m/s."""
+        """Mean, ahead, m/s."""
         return self.distance / (self.end - self.start)
 
     @property
@@ -91,7 +98,7 @@ def walk_cost(dataset: xr.Dataset, start: float | None = None, end: float | None
     fall = find_fall(dataset)
     if fall is not None:
         return WalkCost(fall, None, ())
-    part = _between(dataset, start, end)
+    part = _between(with_way(dataset), start, end)
     return WalkCost(None, cost_over(part), tuple(stances(part)))
 
 
@@ -103,10 +110,18 @@ def _between(dataset: xr.Dataset, start: float | None, end: float | None) -> xr.
     return part
 
 
+def with_way(dataset: xr.Dataset) -> xr.Dataset:
+    """A run with the way of its centre of mass ahead, `way` (m), since its start."""
+    steps = np.diff(dataset["center_of_mass"].sel(xyz=["x", "y"]).values, axis=0)
+    a_second = max(1, round(AVERAGED / float(np.diff(dataset["time"].values[:2])[0]))) if len(steps) else 1
+    angle = uniform_filter1d(heading(dataset), a_second, mode="nearest")[:-1]
+    ahead = steps[:, 0] * np.cos(angle) + steps[:, 1] * np.sin(angle)
+    return dataset.assign(way=("time", np.append(0.0, np.cumsum(ahead))))
+
+
 def cost_over(dataset: xr.Dataset) -> Cost:
-    """Cost of transport over all samples of a run, or of a part of it."""
-    time, center = dataset["time"].values, dataset["center_of_mass"]
-    way = center.sel(xyz="x").values
+    """Cost of transport over all samples of a run `with_way`, or of a part of it."""
+    time, center, way = dataset["time"].values, dataset["center_of_mass"], dataset["way"].values
     power = motor_power(dataset)[:-1]  # torques act from a sample to the next
     step = np.diff(time)
     return Cost(

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 import xarray as xr
 
+from softground.simulation.base_orientation import base_quaternion
 from softground.simulation.run_file import surface_of
 
 LOWEST_SHARE = 0.5
@@ -48,13 +49,11 @@ def height_over_ground(dataset: xr.Dataset) -> np.ndarray:
 
 def base_tilt(dataset: xr.Dataset) -> np.ndarray:
     """Angle (rad) between the base's up axis and where it pointed at the start of the run."""
-    names = [str(name) for name in dataset["q"].values]
-    first = names[0].removesuffix("_x")
-    quaternion = [f"{first}_q{part}" for part in "wxyz"]
-    if not set(quaternion) <= set(names):
+    quaternion = base_quaternion(dataset)
+    if quaternion is None:
         pitch = dataset["base_pitch"].values
         return np.abs(pitch - pitch[0])
-    w, x, y, z = dataset["configuration"].sel(q=quaternion).values.T
+    w, x, y, z = quaternion.T
     up = np.stack([2 * (x * z + w * y), 2 * (y * z - w * x), w * w - x * x - y * y + z * z], axis=-1)
     up /= np.linalg.norm(up, axis=1, keepdims=True)
     return np.arccos(np.clip(up @ up[0], -1.0, 1.0))

@@ -22,7 +22,6 @@ class SteppingGait(eqx.Module):
     turn: float | Array = 0.0  # rad/s, wanted; to the left
     nod: float | Array = 0.0  # rad/s2, forwards over the left foot and backwards over the right: it turns (`nodding`)
     steering: float | Array = 3.0  # rad/s2 of nod per rad/s of turn that a stride lacks, learned from step to step
-    firm_steering: float | Array = 15.0  # the same where feet do not sink: there it takes more to twist one
     most_nod: float | Array = 60.0  # rad/s2, that is learned
     settle: float | Array = 0.8  # s, in place at first
     ramp: float | Array = 0.8  # s, over which the speed then grows to its full size

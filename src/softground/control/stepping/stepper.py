@@ -17,9 +17,6 @@ from softground.control.stepping.placement import next_foot
 from softground.control.stepping.swing import cycloid
 from softground.control.whole_body.references import FrameMotion, PointMotion, References, holding
 
-SUNK = 0.005
-"""m, depth from which on feet count as sunk."""
-
 
 class Memory(NamedTuple):
     """What the stepper carries from tick to tick."""
@@ -103,14 +100,12 @@ class Stepper(eqx.Module):
             keep(seen.com[:2], memory.place),
             keep(memory.correction + self.gait.learning * missing, memory.correction),
             keep(jnp.stack([seen.heading, memory.headings[0]]), memory.headings),
-            keep(self._learned(memory.nod, straying, level), memory.nod),
+            keep(self._learned(memory.nod, straying), memory.nod),
         )
 
-    def _learned(self, nod, straying, level) -> Float[Array, ""]:
-        """Nod (rad/s2) after a stride that lacked so much of its turn (rad/s), with soles down to a level (m)."""
-        gait = self.gait
-        gain = jnp.where(level < -SUNK, gait.steering, gait.firm_steering)
-        return jnp.clip(nod + gain * straying, -gait.most_nod, gait.most_nod)
+    def _learned(self, nod, straying) -> Float[Array, ""]:
+        """Nod (rad/s2) after a stride that lacked so much of its turn (rad/s)."""
+        return jnp.clip(nod + self.gait.steering * straying, -self.gait.most_nod, self.gait.most_nod)
 
     def _wanted(self, time) -> Float[Array, ""]:
         """Speed, m/s."""
