@@ -11,10 +11,12 @@ import scipy.sparse as sp
 
 from softground.contact.feet import contact_jacobian, feet_in_ground
 from softground.planning import Bilevel, ClosedForm, Stage, solve
+from softground.planning.command import DYNAMICS, STAGES
 from softground.planning.damping import Damping
 from softground.planning.dynamics.bilevel import BarrierSupport, normaliser
 from softground.planning.sampling import random_unknowns
 from softground.planning.smoothing import smoothed
+from softground.planning.stages import bilevel_stages
 from softground.planning.transcription import Transcription
 from softground.simulation import Simulator
 
@@ -179,3 +181,12 @@ def test_steps_met_half_way_find_the_ground_in_time(bilevel):
     truth = depth[512, 0.5]
     assert depth[512, 0.0] == pytest.approx(truth, rel=0.02)
     assert abs(depth[4, 0.5] - truth) < 0.3 * abs(depth[4, 0.0] - truth)
+
+
+def test_command_has_stages_for_every_form():
+    """The bilevel form gets feasible by damping; smoothing grows with the temperature asked for."""
+    assert set(STAGES) == set(DYNAMICS.values())
+    rough, first, last = STAGES[Bilevel](2.0)
+    assert {stage.eps for stage in (rough, first, last)} == {2 * bilevel_stages(1.0)[0].eps}
+    assert first.damping.v > last.damping.v > rough.damping.v
+    assert STAGES[Bilevel](2.0)[1:] == bilevel_stages(2.0, near=True)

@@ -38,7 +38,7 @@ def plan(
     eps: Annotated[float, typer.Option(help="Temperature at which the gait is planned, W.")] = 1.0,
     dynamics: Annotated[
         str,
-        typer.Option(help="closed-form; or bilevel, as in zhu2021, which seldom gets feasible so (docs/zhu2021.md)."),
+        typer.Option(help="closed-form; or bilevel, as in zhu2021: as good, but never quite at its optimum."),
     ] = "closed-form",
     seconds: Annotated[float, typer.Option(help="Time limit of the optimiser, s.")] = 600.0,
     state: Annotated[Path | None, typer.Option(help="Save the solve here as it goes; given again, it goes on.")] = None,

@@ -14,11 +14,12 @@ from softground.planning.objectives import stages_for
 from softground.planning.plan import Plan
 from softground.planning.problem import GaitProblem
 from softground.planning.solve import solve
-from softground.planning.stages import standard_stages
+from softground.planning.stages import bilevel_stages, standard_stages
 from softground.planning.trajectory import Trajectory
 from softground.simulation.run_file import load_run
 
 DYNAMICS: dict[str, type[Dynamics]] = {"closed-form": ClosedForm, "bilevel": Bilevel}
+STAGES = {ClosedForm: standard_stages, Bilevel: bilevel_stages}
 GUESSES = {"walk": walk, "trot": trot_in_place, "gallop": gallop}
 
 
@@ -43,7 +44,7 @@ def plan_gait(
     return solve(
         problem,
         guess_named(problem, guess, eps),
-        stages=stages_for(problem, standard_stages(eps)),
+        stages=stages_for(problem, STAGES[dynamics](eps)),
         dynamics=dynamics,
         seconds=seconds,
         progress=progress,

@@ -6,7 +6,7 @@ configurations that is smooth in time is harmless. So velocities and scaled twis
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -25,6 +25,10 @@ class Damping:
     v: float = 3e-2
     lifted: float = 3e-2
     torque: float = 1e-2
+
+    def times(self, factor: float) -> Damping:
+        """All of it, times a factor."""
+        return Damping(**{name: factor * weight for name, weight in asdict(self).items()})
 
     def diagonal(self, layout: Layout, z: np.ndarray) -> np.ndarray:
         """The diagonal (n,) at z; control points of splines get that of configurations."""

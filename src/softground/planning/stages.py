@@ -41,3 +41,22 @@ def standard_stages(eps: float = 1.0, final_eps: float | None = None) -> tuple[S
     rough = tuple(Stage(value, optimality=1e-2, iterations=150 if k == 0 else 60) for k, value in enumerate(values))
     polish = Stage(final, "exact", iterations=120, damping=Damping(v=1e-2, torque=3e-3), barrier=1e-4)
     return (*rough, polish)
+
+
+BARRIER = 0.03
+"""Of the bilevel form's coefficient mu, for which it smooths about as much as the closed form at a temperature of 1."""
+
+
+def bilevel_stages(eps: float = 1.0, *, near: bool = False) -> tuple[Stage, ...]:
+    """For the bilevel form, smoothed about as much as the closed form at `eps`; near: from a start near a solution.
+
+    Gauss-Newton to the end, as the exact Hessian costs twenty times as much here. With the usual damping it comes near
+    a good gait and hovers about feasibility; with more it gets feasible.
+    """
+    mu, usual = BARRIER * eps, Damping()
+    rough = Stage(mu, optimality=1e-2, iterations=100)
+    damped = (
+        Stage(mu, optimality=1e-2, iterations=60, damping=usual.times(30.0)),
+        Stage(mu, iterations=150, damping=usual.times(10.0)),
+    )
+    return damped if near else (rough, *damped)

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from softground.papers.study import Check, Film, Findings, Options, Row, Study, Table
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.flat import at_most
 from softground.papers.zhu2021.pictures import gait_figure
 from softground.papers.zhu2021.table_one import SLOPES, STATED_VELOCITY_ERROR
-from softground.planning import Bilevel, Damping, Stage, walk
-
-MU = 0.03
-"""W, of the barrier. On 27 weights it smooths about as much as the temperature of 1 W of the closed form."""
-ROUGH = (Stage(MU, optimality=1e-2, iterations=100),)
-"""Towards a good gait. With the damping of the closed form it comes near, and hovers about feasibility."""
-
-
-def more_damped(factor: float) -> Damping:
-    """The usual damping, times a factor."""
-    return Damping(**{name: factor * weight for name, weight in asdict(Damping()).items()})
-
-
-DAMPED = (
-    Stage(MU, optimality=1e-2, iterations=60, damping=more_damped(30.0)),
-    Stage(MU, iterations=150, damping=more_damped(10.0)),
-)
-"""To a feasible one. Gauss-Newton to the end: the exact Hessian costs twenty times as much here."""
+from softground.planning import Bilevel, Stage, walk
+from softground.planning.stages import BARRIER, bilevel_stages
 
 
 def stages_of(quick: bool, near: bool) -> tuple[Stage, ...]:
     """The way to a solution from a start, near one or not; or its first steps."""
-    stages = DAMPED if near else ROUGH + DAMPED
+    stages = bilevel_stages(near=near)
     return tuple(replace(stage, iterations=gaits.QUICK_ITERATIONS) for stage in stages[:1]) if quick else stages
 
 
@@ -69,7 +53,8 @@ def perform(options: Options) -> Findings:
             gaits.COST_NOTE,
             gaits.UNITS_NOTE,
             "Same problem and tolerances, other stages: Gauss-Newton with more damping.",
-            f"The barrier is mu = {MU:g} W on 27 weights a foot; the paper has 0.01, in units that it does not give.",
+            f"The barrier is mu = {BARRIER:g} W on 27 weights a foot; the paper has 0.01, in units that it does not "
+            "give.",
             "The pose at which a step is met, half-way, is taken from the optimiser's velocity, so that the problem "
             "inside stays convex; at a solution both velocities agree.",
         ],
