@@ -111,10 +111,12 @@ def test_shear_has_the_power_of_the_closed_form(shape):
     greatest = -factor * shear_force(faces, np.array([0.0, 1.0, -1e-9]), PHI, ZETA, shape.width)
     assert greatest > 20  # N
     steep = np.arccos((np.sqrt(5) - 1) / 2)
+    # Of seven shears, the first beside none at c = C / 3: half way to it none pays yet, and all of c^2 is missed.
+    missed = 1.01 * (np.cos(steep) / 6) ** 2 * greatest
     for gamma in np.linspace(steep, np.pi / 2, 20):
         velocity = np.array([0.0, np.cos(gamma), -np.sin(gamma)])
         closed = -factor * shear_force(faces, velocity, PHI, ZETA, shape.width) * velocity[1]
-        assert -added(velocity) @ velocity == pytest.approx(closed, abs=0.011 * greatest)
+        assert -added(velocity) @ velocity == pytest.approx(closed, abs=missed)
     for gamma in (0.05, np.pi / 4):  # less steep: the greatest shear
         sideways = added([0.0, np.cos(gamma), -np.sin(gamma)])
         assert -sideways[1] == pytest.approx(greatest, rel=1e-6)

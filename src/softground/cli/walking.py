@@ -51,7 +51,12 @@ def walk(
     speed: Annotated[
         float | None, typer.Option(help="Mean speed, m/s; negative: backwards. By default 0.085, on round feet 0.2.")
     ] = None,
-    turn: Annotated[float, typer.Option(help="Turning rate, rad/s; positive: to the left.")] = 0.0,
+    turn: Annotated[
+        float,
+        typer.Option(
+            help="Turning rate, rad/s; positive: to the left. On round feet it is learned, slowly on firm ground."
+        ),
+    ] = 0.0,
     seconds: Annotated[float, typer.Option(help="Duration, s.")] = 10.0,
     estimate: Annotated[bool, typer.Option(help="Flat feet: estimate k and b under way.")] = False,
     guess_k: Annotated[float | None, typer.Option(help="Flat feet: what the controller takes k for at first.")] = None,

@@ -105,6 +105,10 @@ def perform(options: Options) -> Findings:
             checks.append(Check(f"it walks at {speed:g} m/s on {ground} ground", fall is None, told, "no fall"))
             if fall is None:
                 found[ground, speed] = rolling_of(ground, speed, count)
+    for (ground, speed), one in found.items():
+        claim = below if ground == "sand" else above
+        rest = rates_of(one.angle.mean(axis=0)).rest
+        checks.append(claim(f"rest in mid-stance, {speed:g} m/s on {ground}: plateau below 1/2", rest, PLATEAU))
     if all((ground, SHOWN) in found for ground in GROUNDS):
         checks += _at_shown(found["sand", SHOWN], found["rigid", SHOWN])
     return Findings(
@@ -135,16 +139,10 @@ def _at_shown(sand: Rolling, rigid: Rolling) -> list[Check]:
     until = round(MIDDLE[0] * sand.sinkage.shape[1])
     sunk = sand.sinkage.mean(axis=0)
     turned = [float(one.angle[:, -1].mean()) for one in (sand, rigid)]
-    resting = [
-        claim(f"rest {where} on {ground}", rates_of(one.angle.mean(axis=0), middle).rest, PLATEAU)
-        for ground, one, claim in (("sand", sand, below), ("rigid ground", rigid, above))
-        for where, middle in (
-            (f"from {100 * MIDDLE[0]:g} to {100 * MIDDLE[1]:g} %", MIDDLE),
-            ("where it rolls least", flattest(one.angle.mean(axis=0))),
-        )
-    ]
+    least = [rates_of(angle, flattest(angle)).rest for angle in (sand.angle.mean(axis=0), rigid.angle.mean(axis=0))]
     return [
-        *resting,
+        below("rest where the foot rolls least, on sand", least[0], PLATEAU),
+        above("rest where the foot rolls least, on rigid ground", least[1], PLATEAU),
         above(f"share of the sinking done before {100 * MIDDLE[0]:g} % of the stance", sunk[until] / sunk[-1], 0.5),
         above("rolling angle on rigid ground over that on sand", turned[1] / turned[0], 1.0),
         between(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softground.papers.study import Check, Film, Findings, Options, Study, Table, below
+from softground.papers.study import Check, Findings, Options, Study, Table, below
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.pictures import convergence_figure, gait_figure
 from softground.papers.zhu2021.table_one import SLOPES, STATED_VELOCITY_ERROR
@@ -21,7 +21,7 @@ def perform(options: Options) -> Findings:
             "gait": gait_figure({"planned": gait.plan, "replayed": gait.again}),
             "convergence": convergence_figure(gait.report),
         },
-        films={"planned": Film(gait.plan, "planned gait"), "replayed": Film(gait.again, "planned gait, replayed")},
+        films=gait.films,
         notes=[
             gaits.STRENGTH_NOTE,
             gaits.COST_NOTE,

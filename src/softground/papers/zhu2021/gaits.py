@@ -20,7 +20,7 @@ import xarray as xr
 
 from softground.cache import cache_folder
 from softground.media.named import sand
-from softground.papers.study import Row
+from softground.papers.study import Film, Row
 from softground.papers.zhu2019.quadruped import STRENGTH
 from softground.planning import (
     GaitProblem,
@@ -84,6 +84,11 @@ class Gait:
     def walks(self) -> bool:
         """Whether it keeps its speed in the simulator without a fall."""
         return self.replayed["speed_kept"] >= KEPT and not self.replayed["fell"]
+
+    @property
+    def films(self) -> dict[str, Film]:
+        """Of the plan and of its replay."""
+        return {"planned": Film(self.plan, "planned gait"), "replayed": Film(self.again, "planned gait, replayed")}
 
     def row(self) -> Row:
         """The numbers of a gait that a table shows."""

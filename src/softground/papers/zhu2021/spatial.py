@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from softground.media.named import sand
 from softground.papers.drawing import strip_figure
-from softground.papers.study import Check, Film, Findings, Options, Study, Table
+from softground.papers.study import Check, Findings, Options, Study, Table
 from softground.papers.zhu2019.quadruped import STRENGTH
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.flat import at_most, time_rows
@@ -61,7 +61,7 @@ def perform(options: Options) -> Findings:
             "gait": figure({"planned": gait.plan, "replayed": gait.again}),
             "convergence": convergence_figure(gait.report),
         },
-        films={"planned": Film(gait.plan, "planned gait"), "replayed": Film(gait.again, "planned gait, replayed")},
+        films=gait.films,
         notes=[
             "Sand of strength 2, as for RoboSimian. Under round feet its wrench is a force without torque.",
             gaits.COST_NOTE,
