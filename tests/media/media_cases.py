@@ -27,12 +27,13 @@ FEET: dict[str, tuple[Shape, bool]] = {
     "planar": (Cylinder(0.05, 0.15), True),
     "spatial": (Box(0.2, 0.1, 0.05), False),
     "point": (Sphere(0.03), False),
+    "round": (Cylinder(0.05, 0.15), False),
     "polygon": (CONVEX, False),
 }
 #: media of springs take feet with any outline; those of grains do not
 SPRINGS = ("visco_elastic", "firm")
-FEET_IN_GRAINS = ("planar", "spatial", "point")
-FEET_IN_SHEAR = ("spatial", "point")  # in the plane nothing moves sideways
+FEET_IN_GRAINS = ("planar", "spatial", "point", "round")
+FEET_IN_SHEAR = ("spatial", "round")  # in the plane nothing moves sideways, and a ball has no sides
 
 
 def feet_on(medium: str) -> Iterable[str]:

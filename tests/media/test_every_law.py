@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from softground.media.base import COMPONENTS, Law, Medium
+from softground.media.round_space import RoundSupport
 from softground.media.wrench_space import SupportFunction
 
 from .media_cases import CASES, FEET, random_foot, random_memory
@@ -114,15 +115,22 @@ def test_potential_is_not_negative(sampled):
 
 
 def test_support_function_is_bounded_by_the_temperature(sampled):
+    """From below exactly, or by 2 eps where sets are round: their corner at zero is rounded as well."""
     lines, along, (law, values, *_) = sampled
-    if not isinstance(law, SupportFunction):
+    if not isinstance(law, SupportFunction | RoundSupport):
         pytest.skip("not a support function")
     twists = lines[:, None, 0] + along[..., None] * lines[:, None, 1]
-    exact = np.einsum("fkn,fsn->fsk", -law.vertices, twists).max(-1)
-    excess = np.asarray(values) - exact
+    powers = lambda wrenches: np.einsum("fkn,fsn->fsk", wrenches, twists)  # noqa: E731
+    eps, below = float(law.eps[0]), 0.0
+    if isinstance(law, SupportFunction):
+        exact = powers(-law.vertices)
+    else:
+        below, rims = 2 * eps, law.rims
+        exact = np.hypot(powers(rims.cosine), powers(rims.sine)) - powers(rims.centre)
+    excess = np.asarray(values) - exact.max(-1)
     rounding = 1e-12 * np.abs(exact).max()
-    assert (excess >= -rounding).all()
-    assert (excess <= float(law.eps[0]) * np.log(law.vertices.shape[1]) + rounding).all()
+    assert (excess >= -below - rounding).all()
+    assert (excess <= eps * np.log(exact.shape[-1]) + rounding).all()
 
 
 def test_law_without_closed_forms_follows_from_its_potential():

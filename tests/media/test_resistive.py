@@ -9,17 +9,18 @@ import pytest
 from softground.errors import MediumError
 from softground.media.base import FootInGround, Medium
 from softground.media.named import NAMED, REFERENCE_FOOT, describe, named_medium, pebbles, sand
-from softground.media.resistive.directions import directions, mirror_images, planar_twists, point_twists
+from softground.media.resistive.directions import SPEED, SPIN, ball_rims, directions, mirror_images, planar_twists
 from softground.media.resistive.medium import (
     Resistive,
     fit_error,
     generic_space,
     sample,
     tilt_rotation,
-    turn_about_normal,
 )
 from softground.media.resistive.surface import surface_of
 from softground.media.resistive.wrench import wrenches
+from softground.media.round_space import HEADINGS
+from softground.media.turn import turn_about_normal
 from softground.robots.feet import Box, Cylinder, Sphere
 
 SHAPES = [REFERENCE_FOOT, Box(0.2, 0.1, 0.02), Sphere(0.02)]
@@ -48,13 +49,37 @@ def vertices(space, *pose, **named):
     return np.asarray(space.vertices(foot(*pose, **named)))
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", [case for case in CASES if case != (REFERENCE_FOOT, False)], ids=str)
 def test_fit_is_close_to_its_samples(case):
     """Within 5 % for the vertices and 2.5 % for the support function, of the set's size at each depth."""
     for law in ("plane", "3d") if case[1] else ("3d",):
         error = np.array(list(fit_error(*case, law).values()))
         assert error[:, 0].max() < 0.05
         assert error[:, 1].max() < 0.025
+
+
+def test_cylinder_in_space_is_close_to_theory_in_every_direction(spaces):
+    """Support function of the ellipses at poses that were not sampled, beside theory moved in random directions.
+
+    The theory has directions between those of the fit, curves that are not ellipses, leans and depths between those
+    sampled. Within 5 % (rms, of the greatest), 3 % on average; with 85 vertices it was 5.1 % and 3.1 %.
+    """
+    random, unit = np.random.default_rng(1), np.repeat([SPEED, SPIN], 3)
+    moves, asked = random.normal(size=(3000, 6)), random.normal(size=(400, 6)) / unit
+    tilt, heading = np.deg2rad([0.0, 5.0, 12.0, 25.0, 37.0, 50.0, 60.0]), random.uniform(-3, 3, 7)
+    turns = tilt_rotation(np.sin(tilt) * np.cos(heading), np.sin(tilt) * np.sin(heading), np.cos(tilt))
+    depths = np.array([0.007, 0.055, 0.09])
+    theory = wrenches(surface_of(REFERENCE_FOOT), "3d", turns, depths, moves * unit)
+    asked *= unit**2 / np.linalg.norm(asked * unit, axis=1, keepdims=True)
+    off = []
+    for i, j in np.ndindex(len(turns), len(depths)):
+        rims = spaces[REFERENCE_FOOT, False].rims(foot(depths[j], tilt[i], heading[i]))
+        powers = [np.asarray(part) @ asked.T for part in (rims.centre, rims.cosine, rims.sine)]
+        found = np.maximum((np.hypot(*powers[1:]) - powers[0]).max(0), 0)
+        expected = np.maximum((-theory[i, j] @ asked.T).max(0), 0)
+        off.append(np.sqrt(np.mean((found - expected) ** 2)) / expected.max())
+    assert max(off) < 0.05
+    assert np.mean(off) < 0.03
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -99,7 +124,7 @@ def test_mirrored_tilt_mirrors_the_planar_vertices(spaces, shape):
 def test_hull_holds_the_origin_and_every_sample_dissipates(spaces, case):
     shape, planar = case
     samples = sample(shape, planar, "plane" if planar else "3d")
-    twists = {True: directions(), False: point_twists()[:, :3]}
+    twists = {True: directions(), False: ball_rims(HEADINGS).reshape(-1, 6)[:, :3]}
     if planar or isinstance(shape, Sphere):
         power = (samples.wrenches * twists[planar]).sum(-1)
         assert power.max() <= 1e-9 * np.abs(power).max()

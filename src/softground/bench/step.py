@@ -67,15 +67,16 @@ def _softground(robot: Robot, motion: March, steps: int, dt: float, eps: float):
 
 
 def _wrench_spaces(robot: Robot, steps: int, dt: float, eps: float):
-    """The extreme wrenches of all feet, and nothing else, as often as a step asks for them."""
+    """The wrench sets of all feet, and nothing else, as often as a step asks for them."""
     simulator = Simulator(robot, media.sand(eps=eps), dt)
     feet = feet_in_ground(robot, simulator.initial_state(height=-0.03).q, simulator.ground.surface)
 
     def again(depth, _):
-        vertices = jax.vmap(lambda medium, foot: medium.vertices(foot))(
+        laws = jax.vmap(lambda medium, foot: medium.law(foot, (), dt))(
             simulator.feet_medium, replace(feet, depth=depth)
         )
-        return depth + 1e-12 * vertices[:, 0, 0], None  # each evaluation waits for the one before
+        wrenches = sum(leaf.reshape(len(depth), -1).sum(1) for leaf in jax.tree.leaves(laws))
+        return depth + 1e-12 * wrenches, None  # each evaluation waits for the one before
 
     run = jax.jit(lambda depth: jax.lax.scan(again, depth, None, length=steps)[0])
 

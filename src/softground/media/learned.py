@@ -23,6 +23,7 @@ from jaxtyping import Float
 from softground.arrays import Array
 from softground.errors import MediumError, unknown_name
 from softground.media.base import FootInGround
+from softground.media.turn import turned_with_foot
 from softground.media.wrench_space import WrenchSpace
 from softground.robots.feet import Box, Cylinder, Shape, Sphere
 
@@ -211,6 +212,12 @@ class LearnedSpace(WrenchSpace):
         """`options` are those of `WrenchSpace`: kind, eps, strength, max_depth, max_tilt, reference_height."""
         super().__init__(coefficients, features, **options)
         self.foot = foot
+
+    def vertices(self, foot: FootInGround) -> Float[Array, "k n"]:
+        """Data are of feet that lean but are not turned: in space the set of a foot that is not round turns with it."""
+        if self.components != "spatial" or isinstance(self.foot, Cylinder | Sphere):
+            return super().vertices(foot)
+        return turned_with_foot(super().vertices, foot)
 
     def for_foot(self, shape: Shape, planar: bool) -> LearnedSpace:
         """This space, if it was learned for such a foot; MediumError says what would be right if not."""

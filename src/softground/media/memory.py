@@ -14,7 +14,6 @@ convex problem. A wrench space that shrinks towards the origin, which it holds, 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 import equinox as eqx
@@ -25,6 +24,7 @@ from jaxtyping import Bool, Float
 from softground.arrays import Array
 from softground.errors import MediumError
 from softground.media.base import COMPONENTS, FootInGround, Medium
+from softground.media.round_space import RoundSupport
 from softground.media.wrench_space import SupportFunction
 
 FRESH = 1.0
@@ -83,10 +83,10 @@ class Remembering(Medium):
     def initial_memory(self, foot: FootInGround) -> Float[Array, ""]:
         return jnp.full_like(foot.depth, FRESH)
 
-    def law(self, foot: FootInGround, memory: Float[Array, ""], dt) -> SupportFunction:
+    def law(self, foot: FootInGround, memory: Float[Array, ""], dt) -> SupportFunction | RoundSupport:
         whole = self.ground.law(foot, (), dt)
-        assert isinstance(whole, SupportFunction)
-        return replace(whole, vertices=whole.vertices * self.shares(memory).astype(foot.depth.dtype))
+        assert isinstance(whole, SupportFunction | RoundSupport)
+        return whole.scaled(self.shares(memory).astype(foot.depth.dtype))
 
     def shares(self, thrust: Float[Array, ""]) -> Float[Array, " n"]:
         """Factors on the components of every vertex, between 0 and 1."""

@@ -63,6 +63,10 @@ class SupportFunction(Law):
         second = (weighted[:, :, None] * self.vertices[:, None, :]).sum(0)
         return wrench, (second - wrench[:, None] * wrench) / self.eps
 
+    def scaled(self, factors: Float[Array, " n"]) -> SupportFunction:
+        """The law of the set with the components of every wrench multiplied."""
+        return SupportFunction(self.vertices * factors, self.eps)
+
     def along(self, twist, direction) -> SupportAlongLine:
         score = -(self.vertices * twist).sum(-1) / self.eps
         rate = -(self.vertices * direction).sum(-1) / self.eps
@@ -116,8 +120,10 @@ class WrenchSpace(Medium):
     """
 
     name: ClassVar[str] = "wrench_space"
+    #: What the coefficients of a vertex are made of, beside its components.
+    rows: ClassVar[tuple[int, ...]] = ()
 
-    coefficients: Float[Array, "b k n"]  # N, N m per feature; the last vertex is the origin
+    coefficients: Float[Array, "b k *r n"]  # N, N m per feature; the last vertex is the origin
     features: Callable[[FootInGround], Float[Array, " b"]]
     eps: Float[Array, ""]
     strength: Float[Array, ""]
@@ -142,10 +148,10 @@ class WrenchSpace(Medium):
         if kind not in COMPONENTS:
             raise MediumError(unknown_name("kind of wrench space", kind, COMPONENTS))
         size = len(COMPONENTS[kind])
-        if coefficients.ndim != 3 or coefficients.shape[-1] != size:
+        if coefficients.ndim < 2 or coefficients.shape[2:] != (*self.rows, size):
+            shape = ", ".join(map(str, ("features", "vertices", *self.rows, size)))
             raise MediumError(
-                f"coefficients of a {kind} wrench space must have shape (features, vertices, {size}), "
-                f"got {coefficients.shape}"
+                f"coefficients of a {kind} wrench space must have shape ({shape}), got {coefficients.shape}"
             )
         if not np.isfinite(coefficients).all():
             raise MediumError("wrench-space coefficients must be finite: look for NaN in the wrench data")
@@ -192,6 +198,10 @@ class WrenchSpace(Medium):
 
     def vertices(self, foot: FootInGround) -> Float[Array, "k n"]:
         """Extreme wrenches at this depth and tilt: N and N m, surface frame, at the reference point."""
+        return self.combined(foot)
+
+    def combined(self, foot: FootInGround) -> Float[Array, "k *r n"]:
+        """The coefficients combined by the features of this foot, times the strength."""
         features = self.strength.astype(foot.depth.dtype) * self.features(foot)
         shape = self.coefficients.shape
         table = self.coefficients.astype(features.dtype).reshape(shape[0], -1)

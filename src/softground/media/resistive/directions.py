@@ -84,6 +84,38 @@ def spatial_twists(speed: float = SPEED, spin: float = SPIN) -> np.ndarray:
     return twists * np.repeat([speed, spin], 3)
 
 
+def ball_rims(headings: int) -> np.ndarray:
+    """Translations (8, headings, 6) of a ball, each seen from every heading: down to level every 15 degrees, and up."""
+    polar = np.append(np.pi / 12 * np.arange(7), np.pi)
+    seeds = np.zeros((len(polar), 6))
+    seeds[:, 0], seeds[:, 2] = np.sin(polar), -np.cos(polar)
+    return SPEED * _around(seeds, headings)
+
+
+def upright_rims(headings: int) -> np.ndarray:
+    """Twists (21, headings, 6) of an upright round foot, each seen from every heading.
+
+    Those of `spatial_twists`, one of each family that a turn about the normal makes of it: a level velocity and a level
+    spin along, against or across it, straight down, and yaw, in even mixtures of up to three.
+    """
+    seeds = []
+    for moves, spins, sinks, yaw in product((0, 1), (0, 1), (0, 1), (-1, 0, 1)):
+        count = moves + spins + sinks + abs(yaw)
+        if not 1 <= count <= 3 or (count == 3 and (yaw or not sinks)):
+            continue
+        for across in np.pi / 2 * np.arange(4 if moves and spins else 1):
+            seeds.append([moves, 0, -sinks, spins * np.cos(across), spins * np.sin(across), yaw] / np.sqrt(count))
+    return _around(np.array(seeds), headings) * np.repeat([SPEED, SPIN], 3)
+
+
+def _around(twists: np.ndarray, headings: int) -> np.ndarray:
+    """Twists (k, headings, 6), turned about z to evenly spread headings."""
+    theta = 2 * np.pi * np.arange(headings) / headings
+    cos, sin, zero = np.cos(theta), np.sin(theta), np.zeros(headings)
+    turns = np.array([[cos, -sin, zero], [sin, cos, zero], [zero, zero, zero + 1]])
+    return np.einsum("ijh,kpj->khpi", turns, twists.reshape(-1, 2, 3)).reshape(len(twists), headings, 6)
+
+
 SETS: dict[str, Callable[[float, float], np.ndarray]] = {
     "26": lambda speed, spin: planar_twists(26, speed, spin),
     "58": lambda speed, spin: planar_twists(58, speed, spin),

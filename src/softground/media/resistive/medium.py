@@ -14,7 +14,6 @@ whose edge is under the surface while its sole's centre is above.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 from typing import ClassVar, NamedTuple, cast
 
@@ -30,16 +29,19 @@ from softground.media.base import COMPONENTS, FootInGround, Medium
 from softground.media.resistive.directions import (
     SPEED,
     SPIN,
+    ball_rims,
     mirror_images,
     mirror_signs,
     planar_twists,
-    point_twists,
     spatial_twists,
+    upright_rims,
 )
 from softground.media.resistive.surface import surface_of
 from softground.media.resistive.wrench import LAWS, wrenches
+from softground.media.round_space import HEADINGS, LEAN_POWERS, RoundWrenchSpace, rim_harmonics
+from softground.media.turn import turned_with_foot
 from softground.media.wrench_space import DEFAULT_EPS, DepthTilt, WrenchSpace, smooth_ramp
-from softground.robots.feet import Box, HalfCylinder, Shape, Sphere
+from softground.robots.feet import Cylinder, HalfCylinder, Shape, Sphere
 
 LAW_CHOICES = ("auto", *LAWS)
 #: Depths to which wrenches are fitted, m: closer near the surface, where the wrench is small but matters.
@@ -115,19 +117,33 @@ def generic_space(shape: Shape, planar: bool, law: str) -> WrenchSpace:
     Least squares of errors relative to the size of the set at each depth, so that shallow feet count as much.
     """
     samples = sample(shape, planar, law)
-    weight = 1 / samples.size_at_depth()[:, None]
-    design = np.asarray(jax.vmap(samples.features)(samples.feet))
-    flat = samples.wrenches.reshape(len(design), -1)
-    solution = np.linalg.lstsq(weight * design, weight * flat, rcond=1e-10)[0]
     # To a type checker a subclass without __init__ of its own is made from its fields, which is not so here.
-    space = cast(type[WrenchSpace], TurningWrenchSpace if samples.turns_with_foot else WrenchSpace)
+    space = cast(type[WrenchSpace], samples.space)
     return space(
-        solution.reshape(-1, *samples.wrenches.shape[1:]),
+        _round_coefficients(samples) if samples.space is RoundWrenchSpace else _fitted(samples, samples.wrenches),
         samples.features,
         kind=samples.kind,
         max_depth=float(samples.feet.depth.max()),
         max_tilt=samples.max_tilt,
     )
+
+
+def _fitted(samples: Samples, values: np.ndarray, factor: np.ndarray | float = 1.0) -> np.ndarray:
+    """Coefficients (b, ...) with which the features, times a factor (sample,), come closest to values (sample, ...)."""
+    weight = 1 / samples.size_at_depth()[:, None]
+    design = np.asarray(jax.vmap(samples.features)(samples.feet)) * np.reshape(factor, (-1, 1))
+    solution = np.linalg.lstsq(weight * design, weight * values.reshape(len(values), -1), rcond=1e-10)[0]
+    return solution.reshape(-1, *values.shape[1:])
+
+
+def _round_coefficients(samples: Samples) -> np.ndarray:
+    """Coefficients (b, k, 3, n) of a `RoundWrenchSpace`, from wrenches at `HEADINGS` headings each."""
+    around = samples.wrenches.reshape(len(samples.wrenches), -1, HEADINGS, samples.wrenches.shape[-1])
+    if samples.kind == "point":
+        around = np.concatenate([around, np.zeros_like(around)], axis=-1)
+    values, lean = rim_harmonics(around), np.linalg.norm(samples.feet.axis[:, :2], axis=1)
+    by_power = [_fitted(samples, values, lean**power) for power in range(3)]
+    return np.choose(LEAN_POWERS, by_power)[..., COMPONENTS[samples.kind]]
 
 
 class Samples(eqx.Module):
@@ -138,7 +154,7 @@ class Samples(eqx.Module):
     features: Callable[[FootInGround], Float[Array, " b"]]
     kind: str
     max_tilt: float  # rad
-    turns_with_foot: bool
+    space: type[WrenchSpace]  # what is fitted to them
 
     def as_forces(self, wrenches: np.ndarray) -> np.ndarray:
         """Wrenches with torques divided by SPEED / SPIN, so that they can be compared with forces, N."""
@@ -153,13 +169,12 @@ class Samples(eqx.Module):
 
 def sample(shape: Shape, planar: bool, law: str) -> Samples:
     """Sample the wrenches of a foot: directions and grid follow from its shape."""
-    surface = surface_of(shape)
-    ball = isinstance(shape, Sphere)
-    kind = "planar" if planar else "point" if ball else "spatial"
-    twists = {"planar": planar_twists, "point": point_twists, "spatial": spatial_twists}[kind]()
-    grid = _grid(shape, planar)
-    rotations, values = grid.rotations, wrenches(surface, law, grid.rotations, grid.depths, twists, grid.clearance)
-    if not ball:
+    is_round = isinstance(shape, Sphere | Cylinder) and not planar
+    kind = "planar" if planar else "point" if isinstance(shape, Sphere) else "spatial"
+    twists, grid = _twists(kind, is_round), _grid(shape, planar)
+    rotations = grid.rotations
+    values = wrenches(surface_of(shape), law, rotations, grid.depths, twists, grid.clearance)
+    if not is_round:
         for axis in (0,) if planar else (0, 1):
             rotations, values = _with_mirror_image(rotations, values, twists, axis)
     return Samples(
@@ -168,8 +183,16 @@ def sample(shape: Shape, planar: bool, law: str) -> Samples:
         features=grid.features,
         kind=kind,
         max_tilt=grid.max_tilt,
-        turns_with_foot=isinstance(shape, Box | HalfCylinder) and not planar,
+        space=RoundWrenchSpace if is_round else WrenchSpace if planar else TurningWrenchSpace,
     )
+
+
+def _twists(kind: str, is_round: bool) -> np.ndarray:
+    """Twists (k, 6) in which a foot is moved."""
+    if not is_round:
+        return planar_twists() if kind == "planar" else spatial_twists()
+    rims = ball_rims(HEADINGS) if kind == "point" else upright_rims(HEADINGS)
+    return rims.reshape(-1, 6)
 
 
 class Grid(NamedTuple):
@@ -189,6 +212,9 @@ def _grid(shape: Shape, planar: bool) -> Grid:
         case HalfCylinder(radius):
             features = Sinking(powers=3, harmonics=4, spatial=not planar, onset=radius / 2)
             return Grid(_rolled(planar), radius * ROLLER_DEPTHS, features, ROLLER_PITCH, radius)
+        case Cylinder() if not planar:
+            lean = np.arcsin(np.sin(SPATIAL_TILT) * np.linspace(0, 1, 7))
+            return Grid(tilt_rotation(np.sin(lean), 0 * lean, np.cos(lean)), DEPTHS, RoundSinking(), SPATIAL_TILT)
         case _:
             return Grid(_tilted(planar), DEPTHS, _sole_features(planar), PLANAR_TILT if planar else SPATIAL_TILT)
 
@@ -295,6 +321,20 @@ class BallDepth(eqx.Module):
         return jnp.stack([depth * covered**j for j in range(1, self.powers + 1)])
 
 
+class RoundSinking(eqx.Module):
+    """Features of an upright cylinder in space: those of depth as in `Sinking`, times even powers of its lean."""
+
+    powers: int = eqx.field(static=True, default=2)
+    leans: int = eqx.field(static=True, default=3)  # powers of the squared lean, from 0 on
+    ramp: float = eqx.field(static=True, converter=float, default=1e-3)  # m, over which contact sets in
+    onset: float = eqx.field(static=True, converter=float, default=DEPTHS[0])  # m
+
+    def __call__(self, foot: FootInGround) -> Float[Array, " b"]:
+        depth, lean = smooth_ramp(foot.depth, self.ramp), (foot.axis[:2] ** 2).sum()
+        by_depth = [smooth_step(foot.depth / self.onset), *(depth**i for i in range(1, self.powers + 1))]
+        return jnp.stack([one * lean**j for one in by_depth for j in range(self.leans)])
+
+
 class TurningWrenchSpace(WrenchSpace):
     """A wrench space whose vertices turn with the foot about the surface normal: for feet that are not round.
 
@@ -303,20 +343,7 @@ class TurningWrenchSpace(WrenchSpace):
     """
 
     def vertices(self, foot: FootInGround) -> Float[Array, "k n"]:
-        turn = turn_about_normal(foot.rotation)
-        straight = super().vertices(replace(foot, rotation=turn.T @ foot.rotation))
-        return (straight.reshape(-1, 2, 3) @ turn.T).reshape(straight.shape)
-
-
-def turn_about_normal(rotation: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
-    """The turn about z in a rotation, once the shortest tilt of the z axis is taken out.
-
-    rotation = turn tilt gives rotation_xx + rotation_yy = (1 + cos tilt) cos turn, and likewise for the sine.
-    """
-    size = jnp.maximum(1 + rotation[2, 2], 1e-6)  # zero only upside down, where no turn is defined
-    cos, sin = (rotation[0, 0] + rotation[1, 1]) / size, (rotation[1, 0] - rotation[0, 1]) / size
-    zero, one = jnp.zeros_like(cos), jnp.ones_like(cos)
-    return jnp.stack([cos, -sin, zero, sin, cos, zero, zero, zero, one]).reshape(3, 3)
+        return turned_with_foot(super().vertices, foot)
 
 
 def fit_error(shape: Shape, planar: bool, law: str) -> dict[float, tuple[float, float]]:
@@ -327,7 +354,7 @@ def fit_error(shape: Shape, planar: bool, law: str) -> dict[float, tuple[float, 
     samples, space = sample(shape, planar, law), generic_space(shape, planar, law)
     size = samples.size_at_depth()
     true = samples.as_forces(samples.wrenches) / size[:, None, None]
-    fitted = np.asarray(jax.vmap(space.vertices)(samples.feet))[:, :-1]
+    fitted = np.asarray(jax.vmap(space.vertices)(samples.feet))[:, : true.shape[1]]
     fitted = samples.as_forces(fitted) / size[:, None, None]
     twists = np.random.default_rng(0).normal(size=(500, true.shape[-1]))
     twists /= np.linalg.norm(twists, axis=1, keepdims=True)

@@ -21,6 +21,7 @@ from jaxtyping import Float
 
 from softground.arrays import Array
 from softground.media.base import Law
+from softground.media.round_space import RoundAlongLine, RoundSupport
 from softground.media.support_line import SupportAlongLine
 from softground.media.wrench_space import SupportFunction
 
@@ -47,15 +48,25 @@ class ForceSets(eqx.Module):
         stiff = (stiffness[..., None] * self.arm[:, None]).sum(2)
         return wrench, (self.arm[..., None] * stiff[:, :, None, :]).sum((0, 1))
 
-    def along(self, twist: Float[Array, " n"], direction: Float[Array, " n"]) -> SupportAlongLine:
+    def along(self, twist: Float[Array, " n"], direction: Float[Array, " n"]) -> ForceSetsAlongLine:
         lines = jax.vmap(lambda s, *line: s.along(*line))
-        return lines(self.sets, self.velocities(twist), self.velocities(direction))
+        return ForceSetsAlongLine(lines(self.sets, self.velocities(twist), self.velocities(direction)))
+
+
+class ForceSetsAlongLine(eqx.Module):
+    """Their potentials, summed, on a line of twists."""
+
+    lines: SupportAlongLine  # leading axis: points
+
+    def derivatives(self, t: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        slopes, curvatures = jax.vmap(lambda line: line.derivatives(t))(self.lines)
+        return slopes.sum(), curvatures.sum()
 
 
 class WedgeLaw(Law):
     """Resistance of the wedge's faces, of the foot's sides (in space), and the wedge's mass."""
 
-    groups: tuple[ForceSets, ...]
+    groups: tuple[ForceSets | RoundSupport, ...]
     mass: Float[Array, ""]  # kg
     mass_arm: Float[Array, "3 n"]  # velocity of the wedge per unit twist
     carried: Float[Array, "3"]  # m/s, velocity at which the wedge gives and takes no force, surface frame
@@ -91,15 +102,15 @@ class WedgeLaw(Law):
 class WedgeAlongLine(eqx.Module):
     """The law on a line of twists: smoothed support functions and a parabola."""
 
-    lines: tuple[SupportAlongLine, ...]
+    lines: tuple[ForceSetsAlongLine | RoundAlongLine, ...]
     slope: Float[Array, ""]  # W, of the parabola at the start
     curvature: Float[Array, ""]  # W
 
     def derivatives(self, t: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
         slope, curvature = self.slope + t * self.curvature, self.curvature
         for line in self.lines:
-            first, second = jax.vmap(lambda one: one.derivatives(t))(line)
-            slope, curvature = slope + first.sum(), curvature + second.sum()
+            first, second = line.derivatives(t)
+            slope, curvature = slope + first, curvature + second
         return slope, curvature
 
 

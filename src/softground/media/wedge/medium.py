@@ -33,9 +33,10 @@ from jaxtyping import Bool, Float
 from softground.arrays import Array, as_float
 from softground.errors import MediumError
 from softground.media.base import COMPONENTS, FootInGround, Medium
+from softground.media.round_space import Rims, RoundSupport
 from softground.media.wedge.geometry import Solid, solid_under
 from softground.media.wedge.law import ForceSets, WedgeLaw, velocity_maps
-from softground.media.wedge.resistance import lateral_force, sheared_sets, stress_sets, wall_stress
+from softground.media.wedge.resistance import lateral_force, round_profile, sheared_sets, stress_sets, wall_stress
 from softground.media.wedge.slices import Slices, one_slice, two_slices
 from softground.media.wedge.sole import BallSole, Sole, sole_of
 from softground.media.wrench_space import DEFAULT_EPS, SupportFunction
@@ -62,7 +63,7 @@ class Memory(eqx.Module):
 
     velocity: Float[Array, "3"]  # m/s, world, of the wedge in the last step
     mass: Float[Array, ""]  # kg, of the wedge that went along
-    slip: Float[Array, ""]  # m, to the foot's left since touch-down
+    slip: Float[Array, ""]  # m, to the foot's left since touch-down; zero of balls and in the plane
 
 
 class Wedge(Medium):
@@ -70,7 +71,8 @@ class Wedge(Medium):
 
     zeta, density and friction angle are those of chen2026's sand; the paper does not give lambda and the growth.
     A density of zero leaves the added mass out. As printed, only the foot's sides resist a sideways motion (9); with
-    `shear` the grains below its wedge do so as well, which feet that carry need (`resistance`; 1: as in plane RFT).
+    `shear` the grains below its wedge do so as well, which feet that carry need (`resistance`; 1: as in plane RFT). A
+    ball has no sides: (8) holds in the plane of its motion, and neither (9) nor shear is added.
     """
 
     name: ClassVar[str] = "wedge"
@@ -150,9 +152,12 @@ class Wedge(Medium):
     def law(self, foot: FootInGround, memory: Memory, dt) -> WedgeLaw:
         slices = self.slices(foot)
         solids = self.solids(slices)
-        groups = (self._faces(slices, solids),)
-        if self.kind != "planar":
-            groups += (self._sides(slices, solids, memory.slip),)
+        if self.kind == "point":
+            groups = (self._round_faces(solids),)
+        elif self.kind == "planar":
+            groups = (self._faces(slices, solids),)
+        else:
+            groups = (self._faces(slices, solids), self._sides(slices, solids, memory.slip))
         velocity = (foot.surface * memory.velocity[:, None]).sum(0)
         mass = jnp.where(velocity[2] > 0, 0.0, self.added_mass(solids))
         # Grains that joined were at rest; those that stayed behind took their momentum with them.
@@ -167,6 +172,14 @@ class Wedge(Medium):
         forces = (self.zeta * self._widths(solids)[:, None] * faces.load)[..., None, None] * stresses
         offset = jnp.broadcast_to(slices.offset[:, None], faces.x.shape)
         return self._sets(forces, slices.places(faces.x, faces.depth, offset))
+
+    def _round_faces(self, solids: Solid) -> RoundSupport:
+        """The flanks of a ball's wedge in the plane of its motion, whichever that is."""
+        load, dtype = solids.faces.load[0, 0], solids.faces.load.dtype
+        profile = self.zeta * self._widths(solids)[0] * load * round_profile(self.friction_angle).astype(dtype)
+        away, up = profile[:, :1], profile[:, 1:]
+        x, y, z = np.eye(3, dtype=dtype)
+        return RoundSupport(Rims(up * z, away * x, away * y), jnp.asarray(self.eps, dtype))
 
     def _stresses(self) -> Float[Array, "f k 3"]:
         """That span the forces on every face, N/m3 at zeta = 1: x forwards, y left."""
@@ -193,9 +206,10 @@ class Wedge(Medium):
         return ForceSets(SupportFunction(vertices, eps), arms.reshape(-1, *arms.shape[2:]))
 
     def remember(self, foot: FootInGround, memory: Memory, law: WedgeLaw, twist, dt) -> Memory:
-        velocity = law.wedge_velocity(twist)
-        sideways = velocity[1] if self.kind != "spatial" else (velocity * self.slices(foot).turn[:, 1]).sum()
-        slip = jnp.where(foot.depth > 0, memory.slip + dt * sideways, 0.0)
+        velocity, slip = law.wedge_velocity(twist), memory.slip
+        if self.kind == "spatial":
+            sideways = (velocity * self.slices(foot).turn[:, 1]).sum()
+            slip = jnp.where(foot.depth > 0, slip + dt * sideways, 0.0)
         return Memory((foot.surface * velocity).sum(-1), law.mass, slip)
 
     def stored_energy(self, foot: FootInGround, memory: Memory) -> Float[Array, ""]:

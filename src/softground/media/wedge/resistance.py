@@ -36,6 +36,7 @@ from functools import lru_cache
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
+from scipy.spatial import ConvexHull
 
 from softground.arrays import Array
 from softground.errors import MediumError
@@ -65,6 +66,22 @@ def stress_sets(friction_angle: float, flat: bool, directions: int = DIRECTIONS)
     normals, velocity = face_normals(friction_angle, flat), _leading(friction_angle, flat, directions)
     stresses = plane_stress(np.broadcast_to(normals[:, None], velocity.shape), velocity)
     return np.concatenate([stresses, np.zeros_like(stresses[:, :1])], axis=1)
+
+
+@lru_cache(maxsize=16)
+def round_profile(friction_angle: float) -> np.ndarray:
+    """Stresses per depth (j, 2), N/m3, away from the motion and up, whose turns about the normal span a ball's forces.
+
+    A ball has no front: every way is ahead, so (8) holds in the plane of its motion. Both flanks carry the same load,
+    and a ball's force has no torque about its lowest point, so the sum of their sets stands for them. It is its own
+    mirror image: one half is enough. Its convex potential is even in the speed ahead, hence grows with it, hence stays
+    convex where the size of the level velocity is put in its place.
+    """
+    front, rear = stress_sets(friction_angle, flat=False)[..., [0, 2]]
+    sums = (front[:, None] + rear[None]).reshape(-1, 2)
+    corners = sums[ConvexHull(sums).vertices]
+    half = corners[corners[:, 0] >= -1e-9 * np.abs(corners).max()]
+    return np.concatenate([np.maximum(half, [0.0, -np.inf]), np.zeros((1, 2))])
 
 
 def sheared_sets(friction_angle: float, flat: bool, shear: Float[Array, ""]) -> Float[Array, "f m 3"]:

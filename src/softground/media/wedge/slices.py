@@ -16,7 +16,7 @@ from jaxtyping import Float
 
 from softground.arrays import Array
 from softground.media.base import FootInGround
-from softground.media.resistive.medium import turn_about_normal
+from softground.media.turn import turn_about_normal
 
 
 class Slices(eqx.Module):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -23,8 +24,8 @@ from softground.robots import Robot
 from softground.simulation.ground import Ground, medium_under_feet
 from softground.surfaces import Surface
 
-Wrenches = Callable[[Float[Array, "f k n"], Float[Array, "f n"]], Float[Array, "f n"]]
-"""Wrenches on the feet (surface frame, N and N m) from the extreme wrenches of their sets and their twists."""
+Wrenches = Callable[[Any, Float[Array, "f n"]], Float[Array, "f n"]]
+"""Wrenches on the feet (surface frame, N and N m) from their laws (leading axis: feet) and their twists."""
 
 
 class Dynamics(eqx.Module):
@@ -97,9 +98,9 @@ class Dynamics(eqx.Module):
         feet = feet_in_ground(robot, kin, self.surface)
         jacobian = contact_jacobian(feet, robot.foot_jacobians(kin), self.feet_medium)
         twists = jacobian @ v_next
-        vertices = jax.vmap(lambda medium, foot: medium.vertices(foot))(self.feet_medium, feet)
+        laws = jax.vmap(lambda medium, foot: medium.law(foot, (), self.dt))(self.feet_medium, feet)
         force = robot.inverse_dynamics(kin, v, (v_next - v) / self.dt) - robot.passive_force(kin, v_next)
-        return jnp.asarray(force) - jnp.einsum("fnv,fn->v", jacobian, wrenches(vertices, twists)), twists
+        return jnp.asarray(force) - jnp.einsum("fnv,fn->v", jacobian, wrenches(laws, twists)), twists
 
 
 @eqx.filter_jit

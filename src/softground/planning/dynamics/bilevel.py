@@ -41,13 +41,17 @@ from softground.contact.feet import contact_jacobian, feet_in_ground
 from softground.contact.newton import Newton
 from softground.contact.problem import StepProblem
 from softground.contact.solve import solve
+from softground.errors import MediumError
 from softground.media.base import Law
+from softground.media.round_space import RoundWrenchSpace
 from softground.planning.blocks import Block
 from softground.planning.dynamics.base import Dynamics, split_step, steps_of
 from softground.planning.dynamics.step_derivatives import balance_derivatives
 from softground.planning.dynamics.units import FORCE_UNIT, LINEAR_WRENCH, TWIST_ROWS
 from softground.planning.layout import TORQUE_UNIT, Layout
+from softground.robots import Robot
 from softground.robots.dynamics_derivatives import has_scalar_joints
+from softground.simulation.ground import Ground
 
 NORMALISER_STEPS, NORMALISER_ERROR = 40, 1e-14
 
@@ -130,6 +134,14 @@ def _normaliser_jvp(primals, tangents):
 class Bilevel(Dynamics):
     """The step as a function of state and torque, with the contact problem solved inside."""
 
+    def __init__(self, robot: Robot, ground: Ground, dt: float, met_at: float = 0.0):
+        super().__init__(robot, ground, dt, met_at)
+        if isinstance(self.feet_medium, RoundWrenchSpace):
+            raise MediumError(
+                "the bilevel form weighs the vertices of a wrench space, and those of round feet in space have none: "
+                "plan with the closed form (--dynamics closed-form)"
+            )
+
     def block(self, layout: Layout) -> Block:
         return BilevelSteps(self, layout)
 
@@ -158,7 +170,7 @@ class Bilevel(Dynamics):
 
     def slopes(self, q, v, reached, mu) -> Slopes:
         """Derivatives at a step that is met at q and reaches a velocity: wrenches follow from the feet's twists."""
-        respond = lambda vertices, twist: BarrierSupport(vertices, mu).wrench(twist)  # noqa: E731
+        respond = lambda law, twist: BarrierSupport(law.vertices, mu).wrench(twist)  # noqa: E731
         by = balance_derivatives(self, q, v, reached, self.foot_twists(q, reached), respond)
         by_q = by.force_q + jnp.einsum("vfn,fnj->vj", by.force_s, by.twist_q)
         by_next = by.force_next + jnp.einsum("vfn,fnj->vj", by.force_s, by.twist_next)

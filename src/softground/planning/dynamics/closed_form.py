@@ -20,6 +20,8 @@ of 1e-3 is small: m/s and rad/s for motion, `FORCE_UNIT` for forces.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -27,6 +29,7 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
+from softground.media.round_space import RoundSupport
 from softground.media.wrench_space import SupportFunction
 from softground.planning.blocks import Block
 from softground.planning.dynamics.base import Dynamics, split_step, steps_of
@@ -42,9 +45,9 @@ class ClosedForm(Dynamics):
     def block(self, layout: Layout) -> Block:
         return ClosedFormSteps(self, layout)
 
-    def respond(self, vertices: Float[Array, "k n"], scaled: Float[Array, " n"]) -> Float[Array, " n"]:
+    def respond(self, law: SupportFunction | RoundSupport, scaled: Float[Array, " n"]) -> Float[Array, " n"]:
         """Wrench on a foot (surface frame, N and N m) at a scaled twist s, which has the temperature in it."""
-        return SupportFunction(vertices, jnp.ones(())).wrench(scaled / self.wrench_unit)
+        return replace(law, eps=jnp.ones(())).wrench(scaled / self.wrench_unit)
 
 
 class ClosedFormSteps(Block):
@@ -62,9 +65,7 @@ class ClosedFormSteps(Block):
         q, v, lifted, torque, q_next, v_next = split_step(self.layout, local)
         scaled = lifted.reshape(-1, dynamics.twist_size)
         met = dynamics.met_pose(q, v_next)
-        force, twists = dynamics.balance(
-            met, v, v_next, lambda vertices, _: jax.vmap(dynamics.respond)(vertices, scaled)
-        )
+        force, twists = dynamics.balance(met, v, v_next, lambda laws, _: jax.vmap(dynamics.respond)(laws, scaled))
         force = jnp.asarray(force).at[np.array(robot.actuated)].add(-TORQUE_UNIT * torque)
         unit = dynamics.wrench_unit / LINEAR_WRENCH
         twist = twists * unit - eps / LINEAR_WRENCH * scaled

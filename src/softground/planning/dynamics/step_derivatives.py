@@ -7,7 +7,7 @@ three numbers in the plane: the foot is differentiated by them, and its Jacobian
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -26,8 +26,8 @@ from softground.robots.dynamics_derivatives import (
 if TYPE_CHECKING:
     from softground.planning.dynamics.base import Dynamics
 
-Response = Callable[[Float[Array, "k n"], Float[Array, " n"]], Float[Array, " n"]]
-"""Wrench on a foot from the extreme wrenches of its set and what it responds to: a twist s, scaled or not."""
+Response = Callable[[Any, Float[Array, " n"]], Float[Array, " n"]]
+"""Wrench on a foot from its law (that of a wrench space) and what it responds to: a twist s, scaled or not."""
 
 
 class BalanceDerivatives(NamedTuple):
@@ -45,7 +45,7 @@ class BalanceDerivatives(NamedTuple):
 
 
 def balance_derivatives(dynamics: Dynamics, q, v, v_next, s: Float[Array, "f n"], respond: Response):
-    """Derivatives at a step from (q, v) to the velocity v_next, each foot's wrench being respond(its set, s)."""
+    """Derivatives at a step from (q, v) to the velocity v_next, each foot's wrench being respond(its law, s)."""
     robot, dt = dynamics.robot, dynamics.dt
     bodies = tuple(foot.body for foot in robot.feet)
     kin = robot.kinematics(q)
@@ -87,7 +87,7 @@ def _foot_derivatives(dynamics: Dynamics, place, turn, motion, s, respond: Respo
         def meet(shift, s, motion):
             foot = displaced(dynamics.surface, clearance, place, turn, shift @ directions)
             across = contact_jacobian(_one(foot), jnp.eye(6)[None], _one(medium))[0]  # twist in the medium's terms
-            return across.T @ respond(medium.vertices(foot), s), across @ motion
+            return across.T @ respond(medium.law(foot, (), dynamics.dt), s), across @ motion
 
         still = jnp.zeros(len(directions))
         wrench, _ = meet(still, s, motion)
