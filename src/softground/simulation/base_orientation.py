@@ -27,10 +27,20 @@ def turned(dataset: xr.Dataset) -> Rotation:
 
 
 def base_tilt(dataset: xr.Dataset) -> Float[np.ndarray, " t"]:
-    """Angle (rad) by which the base leans: between up and what of the base pointed up at the start of the run."""
-    up = up_of(dataset)
-    now = turned(dataset).apply(up)
-    return np.arctan2(np.linalg.norm(np.cross(now, up), axis=-1), now @ up)
+    """Angle (rad) by which the base leans away from how it stood at the start of the run.
+
+    Taken is the direction, fixed in the base, that pointed up (against gravity) at the start: by how much it is off up
+    now. On a slope a robot may stand square to the ground instead, and turn about its normal: taken is then the one that
+    pointed along the normal, against the normal now. Neither leans, so the angle is the lesser of the two.
+    """
+    normal = averaged(ground_normal(dataset), dataset["time"].values)
+    base, up = turned(dataset), up_of(dataset)
+    return np.minimum(_angle(base.apply(up), up), _angle(base.apply(normal[0]), normal))
+
+
+def _angle(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Between vectors (rad)."""
+    return np.arctan2(np.linalg.norm(np.cross(one, other), axis=-1), np.sum(one * other, axis=-1))
 
 
 def heading(dataset: xr.Dataset) -> Float[np.ndarray, " t"]:

@@ -8,8 +8,8 @@ had it not turned. Ahead is the direction of s, fixed in the robot's heading, an
     ahead = s / |s|,      way(t) = sum up to t of (displacement, turned back) . ahead,      way(end) = |s|
 
 So a robot that turns gets ahead, too, and one that walks sideways or backwards all the time gets ahead by that. What
-it sways to and fro is no way; a drift aside by d over a way of w adds d^2 / 2w. In a run shorter than a few strides s is
-also made of the sway from foot to foot: it is then the way that the robot went, not that which it meant to go. On a
+it sways to and fro is no way; a drift aside by d over a way of w adds d^2 / 2w. In a run shorter than a few strides s
+is also made of the sway from foot to foot: it is then the way that the robot went, not that which it meant to go. On a
 slope the way is along the slope, longer than its projection by 1 / cos(slope).
 """
 
