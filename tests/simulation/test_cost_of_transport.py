@@ -190,12 +190,13 @@ def test_command(dragged):
     result = CliRunner().invoke(app, ["cost", str(path), "--json"])
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
-    # Forces that never change do work by where they end up: forwards all the time, down to some depth and up from there.
+    # Forces that never change do work by where they end up: forwards all the time, down to some depth, up from there.
     (forwards, upwards, _), (x, z, _) = dataset["torque"].values[0], dataset["configuration"].values.T
     assert (np.diff(x) >= 0).all()
     assert np.count_nonzero(np.diff(np.sign(np.diff(z)))) == 1
-    weight, way = dataset.attrs["mass_kg"] * 9.81, x[-1] - x[0]
-    each = forwards * way + upwards * (z[0] - 2 * z.min() + z[-1])
+    weight, center = dataset.attrs["mass_kg"] * 9.81, dataset["center_of_mass"].sel(xyz="x").values
+    way = center[-1] - center[0]  # not that of the sole: the foot tips backwards
+    each = forwards * (x[-1] - x[0]) + upwards * (z[0] - 2 * z.min() + z[-1])
     assert found["distance_m"] == pytest.approx(way, rel=1e-9)
     assert found["cost_of_transport_per_motor"] == pytest.approx(each / (weight * way), rel=1e-9)
     both = np.abs(forwards * np.diff(x) + upwards * np.diff(z)).sum()

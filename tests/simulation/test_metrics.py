@@ -126,7 +126,7 @@ def plane_of(scene: Scene) -> Plane:
 
 
 def walk(scene: Scene, *, fall: str = "", every: int = 1) -> xr.Dataset:
-    """A walk round a corner, swaying and waddling; from the middle on it may fall: "leans", "sinks" or "spins" (no fall).
+    """A walk round a corner, swaying and waddling; half way it "leans" or "sinks", both falls, or "spins".
 
     The second motor brakes while the first drives. Feet change every 0.3 s.
     """
@@ -272,7 +272,7 @@ def test_the_same_falls_are_seen_and_no_others(scene):
 @pytest.mark.parametrize("frame", FRAMES)
 @pytest.mark.parametrize("stands", ["upright", "square to the slope"])
 def test_turning_round_on_a_steep_slope_is_no_fall(frame, stands):
-    """40 degrees: what points up at the start leans by 80 after half a turn about the slope's normal, and vice versa."""
+    """40 degrees: what points up at the start leans by 80 after half a turn about the normal, and vice versa."""
     slope = Rotation.from_euler("y", -np.deg2rad(40.0))
     scene = Scene(turned=tuple(slope.as_rotvec()), gravity_turns=False, base_frame=frame)
     angle = np.linspace(0, 2 * np.pi, 50)

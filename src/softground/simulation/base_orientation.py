@@ -30,8 +30,8 @@ def base_tilt(dataset: xr.Dataset) -> Float[np.ndarray, " t"]:
     """Angle (rad) by which the base leans away from how it stood at the start of the run.
 
     Taken is the direction, fixed in the base, that pointed up (against gravity) at the start: by how much it is off up
-    now. On a slope a robot may stand square to the ground instead, and turn about its normal: taken is then the one that
-    pointed along the normal, against the normal now. Neither leans, so the angle is the lesser of the two.
+    now. On a slope a robot may stand square to the ground instead, and turn about its normal: then it is the direction
+    that pointed along the normal, against the normal now. Neither leans, so the angle is the lesser of the two.
     """
     normal = averaged(ground_normal(dataset), dataset["time"].values)
     base, up = turned(dataset), up_of(dataset)
