@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import equinox as eqx
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -23,27 +24,35 @@ from softground.simulation.fall import find_fall
 GAIT = SteppingGait()
 
 
-def pendulum(x, v, foot, time):
+def pendulum(omega, x, v, foot, time):
     """Exact motion of x'' = omega^2 (x - foot)."""
-    omega = float(GAIT.omega)
     c, s = np.cosh(omega * time), np.sinh(omega * time)
     return foot + (x - foot) * c + v / omega * s, (x - foot) * omega * s + v * c
 
 
-def test_placement_leads_a_pendulum_to_the_wanted_speed_and_width():
+@pytest.mark.parametrize("gravity", [9.81, 3.7])
+def test_placement_leads_a_pendulum_to_the_wanted_speed_and_width(gravity):
+    omega = float(GAIT.omega(gravity))
     x, v, foot = np.zeros(2), np.array([0.05, 0.1]), np.array([0.0, 0.05])
     wanted, places = np.array([0.3, 0.0]), []
-    for step in range(20):
+    for step in range(30):
         left = 1.0 if step % 2 else -1.0
-        early = np.asarray(next_foot(GAIT, x, v, foot, left, GAIT.stance, wanted))
-        x, v = pendulum(x, v, foot, GAIT.stance)
-        foot = np.asarray(next_foot(GAIT, x, v, foot, left, 0.0, wanted))
+        early = np.asarray(next_foot(GAIT, omega, x, v, foot, left, GAIT.stance, wanted))
+        x, v = pendulum(omega, x, v, foot, GAIT.stance)
+        foot = np.asarray(next_foot(GAIT, omega, x, v, foot, left, 0.0, wanted))
         np.testing.assert_allclose(early, foot, atol=1e-12)  # told at the start of a stance as at its end
         places.append(foot)
     steps = np.diff(places, axis=0)
-    # The stable part of the motion dies out by exp(-omega T) = 0.375 a step.
+    # The stable part of the motion dies out by exp(-omega T) a step: 0.375, on Mars 0.547.
     np.testing.assert_allclose(steps[-4:, 0], 0.3 * GAIT.stance, atol=1e-6)
     np.testing.assert_allclose(np.abs(steps[-4:, 1]), GAIT.width, atol=1e-6)
+
+
+def test_a_robot_tips_under_its_own_gravity():
+    robot = Robot.load("biped")
+    on_the_moon = eqx.tree_at(lambda r: r.gravity, robot, np.array([0.0, 0.0, -1.62]))
+    stepper = Stepper(SteppingController(on_the_moon, period=0.002), GAIT)
+    assert float(stepper.omega) == pytest.approx(np.sqrt(1.62 / GAIT.com_height))
 
 
 def test_cycloid_starts_and_lands_at_rest():

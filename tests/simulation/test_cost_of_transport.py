@@ -11,11 +11,12 @@ from softground.cli import app
 from softground.errors import OptionError
 from softground.media import sand
 from softground.robots import Robot
-from softground.simulation import Simulator, run, save_run
-from softground.simulation.base_orientation import heading
+from softground.simulation import Simulator, load_run, run, save_run
+from softground.simulation.base_orientation import base_tilt, heading
 from softground.simulation.cost_of_transport import describe_cost, loaded_intervals, stance_rows, walk_cost
 from softground.simulation.description import describe
-from softground.simulation.fall import base_tilt, find_fall
+from softground.simulation.fall import find_fall
+from softground.simulation.motor_work import motor_work
 from softground.surfaces import Plane
 
 MASS, SPEED, DT = 10.0, 0.4, 0.01
@@ -33,14 +34,13 @@ def walk(seconds=2.0, *, tilt=0.0, drop=1.0, slope=0.0):
     late = np.arange(count) >= count // 2
     left = np.arange(count) // round(0.2 / DT) % 2 == 0
     lean = np.where(late, tilt, 0.0)
-    configuration = np.zeros((count, 7))
-    configuration[:, 3], configuration[:, 4] = np.cos(lean / 2), np.sin(lean / 2)
+    configuration = np.outer(time, [3.0, 2.0])
+    quaternion = np.stack([np.cos(lean / 2), np.sin(lean / 2), 0 * lean, 0 * lean], axis=-1)
     wrench = np.zeros((count, 2, 6))
     wrench[:, 0, 2], wrench[:, 1, 2] = WEIGHT * left, WEIGHT * ~left
     height = np.where(late, drop, 1.0) * 0.5 / np.cos(slope)
     position = np.stack([SPEED * time, 0 * time, height + np.tan(slope) * SPEED * time], axis=-1)
     ground = {"surface": describe(Plane(slope=slope).to_dict(), {})}
-    names = ["root_x", "root_y", "root_z", "root_qw", "root_qx", "root_qy", "root_qz"]
     return xr.Dataset(
         {
             "configuration": (("time", "q"), configuration),
@@ -48,12 +48,13 @@ def walk(seconds=2.0, *, tilt=0.0, drop=1.0, slope=0.0):
             "torque": (("time", "motor"), np.where(left[:, None], [10.0, -5.0], [0.0, 0.0])),
             "wrench_world": (("time", "foot", "wrench_axis"), wrench),
             "base_position": (("time", "xyz"), position),
-            "base_pitch": (("time",), np.zeros(count)),
+            "base_quaternion": (("time", "quaternion"), quaternion),
             "center_of_mass": (("time", "xyz"), position),
         },
         coords={
             "time": time,
-            "q": names,
+            "q": ["hip", "knee"],
+            "motor": ["hip", "knee"],
             "motor_dof": ("motor", [0, 1]),
             "foot": ["left", "right"],
             "wrench_axis": ["fx", "fy", "fz", "tx", "ty", "tz"],
@@ -61,6 +62,8 @@ def walk(seconds=2.0, *, tilt=0.0, drop=1.0, slope=0.0):
         },
         attrs={
             "mass_kg": MASS,
+            "gravity_m_per_s2": [0.0, 0.0, -9.81],
+            "dt_s": DT,
             "robot": "made up",
             "ended": "finished",
             "simulator_recipe": json.dumps(ground),
@@ -138,9 +141,16 @@ def test_going_nowhere_has_no_cost():
     cost = walk_cost(standing)
     assert cost.walk.cost_of_transport is None
     assert describe_cost(cost)["cost_per_stance_mean"] is None
+
+
+def test_no_model_says_where_its_front_is_so_walking_backwards_gets_ahead_and_there_and_back_nowhere():
     backwards = walk()
     backwards["center_of_mass"].loc[{"xyz": "x"}] *= -1
-    assert walk_cost(backwards).walk.cost_of_transport is None
+    assert describe_cost(walk_cost(backwards)) == describe_cost(walk_cost(walk()))
+    there_and_back = walk(2.0 + DT)  # an even number of steps
+    x = there_and_back["center_of_mass"].sel(xyz="x").values
+    there_and_back["center_of_mass"].loc[{"xyz": "x"}] = np.minimum(x, x[::-1])
+    assert walk_cost(there_and_back).walk.cost_of_transport is None
 
 
 def test_the_way_of_a_robot_that_turns_is_its_arc():
@@ -148,9 +158,9 @@ def test_the_way_of_a_robot_that_turns_is_its_arc():
     turning = walk()
     angle, askew = 0.9 * turning["time"].values, 2.5
     turning["center_of_mass"].values[:, :2] = SPEED / 0.9 * np.stack([np.sin(angle), 1 - np.cos(angle)], axis=-1)
-    turning["configuration"].values[:, 3:7] = 0.0
-    turning["configuration"].values[:, 3] = np.cos((angle + askew) / 2)
-    turning["configuration"].values[:, 6] = np.sin((angle + askew) / 2)
+    turning["base_quaternion"].values[:] = 0.0
+    turning["base_quaternion"].values[:, 0] = np.cos((angle + askew) / 2)
+    turning["base_quaternion"].values[:, 3] = np.sin((angle + askew) / 2)
     np.testing.assert_allclose(heading(turning), angle, atol=1e-12)
     cost = walk_cost(turning)
     assert cost.walk.distance == pytest.approx(SPEED * (2.0 - DT), rel=5e-3)  # less at its ends, by the average
@@ -180,21 +190,48 @@ def test_command(dragged):
     result = CliRunner().invoke(app, ["cost", str(path), "--json"])
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
-    velocity, torque = dataset["velocity"].values, dataset["torque"].values
-    power = np.abs((velocity * torque).sum(axis=1))
-    way = dataset["center_of_mass"].values[:, 0]
-    assert found["cost_of_transport"] == pytest.approx(
-        power[:-1].sum() * 0.002 / (dataset.attrs["mass_kg"] * 9.81 * (way[-1] - way[0])), rel=1e-9
-    )
+    # Forces that never change do work by where they end up: forwards all the time, down to some depth, up from there.
+    (forwards, upwards, _), (x, z, _) = dataset["torque"].values[0], dataset["configuration"].values.T
+    assert (np.diff(x) >= 0).all()
+    assert np.count_nonzero(np.diff(np.sign(np.diff(z)))) == 1
+    weight, center = dataset.attrs["mass_kg"] * 9.81, dataset["center_of_mass"].sel(xyz="x").values
+    way = center[-1] - center[0]  # not that of the sole: the foot tips backwards
+    each = forwards * (x[-1] - x[0]) + upwards * (z[0] - 2 * z.min() + z[-1])
+    assert found["distance_m"] == pytest.approx(way, rel=1e-9)
+    assert found["cost_of_transport_per_motor"] == pytest.approx(each / (weight * way), rel=1e-9)
+    both = np.abs(forwards * np.diff(x) + upwards * np.diff(z)).sum()
+    assert found["energy_j"] == pytest.approx(both, rel=1e-9)
+    assert found["cost_of_transport"] == pytest.approx(both / (weight * way), rel=1e-9)
     assert found["distance_m"] > 0.01
     table = CliRunner().invoke(app, ["cost", str(path)]).stdout
     assert "cost of transport" in table
 
 
+def test_files_of_softground_0_1_open_and_have_a_cost(dragged, tmp_path):
+    """They keep neither gravity nor the base's orientation: the Earth's, and the pitch, are taken."""
+    _, dataset = dragged
+    old = dataset.drop_vars(["base_quaternion", "quaternion"])
+    del old.attrs["gravity_m_per_s2"]
+    old.to_netcdf(tmp_path / "old.nc", engine="h5netcdf")
+    loaded = load_run(tmp_path / "old.nc")
+    costs = [walk_cost(one).walk for one in (loaded, dataset)]
+    assert vars(costs[0]) == pytest.approx(vars(costs[1]), rel=1e-12)
+    np.testing.assert_allclose(base_tilt(loaded), base_tilt(dataset), atol=1e-12)
+
+
+def test_the_work_of_steady_forces_does_not_depend_on_how_many_samples_are_kept(dragged):
+    """Displacements are exact. Only what a motor does and undoes between two samples is not seen in its cost."""
+    _, dataset = dragged
+    whole, sampled = dataset.isel(time=slice(0, 49)), dataset.isel(time=slice(0, 49, 8))
+    np.testing.assert_allclose(motor_work(sampled).sum(axis=0), motor_work(whole).sum(axis=0), rtol=1e-9, atol=1e-12)
+    assert walk_cost(sampled).walk.distance == pytest.approx(walk_cost(whole).walk.distance, rel=1e-9)
+    assert walk_cost(sampled).walk.energy <= walk_cost(whole).walk.energy * (1 + 1e-9)
+
+
 def test_command_reports_a_fall(dragged, tmp_path):
     _, dataset = dragged
     fallen = dataset.copy(deep=True)
-    fallen["base_pitch"].values[25:] += 2.0
+    fallen["base_quaternion"].values[25:] = [np.cos(1.0), 0.0, np.sin(1.0), 0.0]
     save_run(tmp_path / "fall.nc", fallen)
     result = CliRunner().invoke(app, ["cost", str(tmp_path / "fall.nc"), "--json"])
     assert result.exit_code == 0, result.output

@@ -15,6 +15,7 @@ from softground.arrays import Array
 from softground.errors import OptionError
 from softground.robots import Box, Polygon, Robot, Shape
 from softground.simulation.description import restore
+from softground.simulation.gravity import EARTH
 from softground.simulation.run_file import arrays_of, surface_of
 from softground.surfaces import Surface
 
@@ -34,7 +35,7 @@ class Playback:
     depth: np.ndarray  # (frame, foot) m
     foot_body: np.ndarray  # (foot,) body of the model
     foot_radius: np.ndarray  # (foot,) m
-    weight: float  # N
+    weight: float  # N, see `weight_drawn`
     size: float  # m, of the robot: its height, or three quarters of its length
     title: str
 
@@ -65,10 +66,15 @@ def playback(dataset: xr.Dataset, *, fps: int, speed: float, title: str = "") ->
         depth=dataset["depth"].values[rows],
         foot_body=foot_body,
         foot_radius=np.array([_radius(foot.shape) for foot in robot.feet]),
-        weight=float(robot.total_mass) * 9.81,
+        weight=weight_drawn(robot),
         size=robot_size(model, dataset["configuration"].values[0]),
         title=title or str(dataset.attrs["title"]),
     )
+
+
+def weight_drawn(robot: Robot) -> float:
+    """Weight (N) by which arrows of forces are scaled; of a robot without gravity that on Earth."""
+    return float(robot.weight) or -EARTH[2] * float(robot.total_mass)
 
 
 def heights(surface: Surface, x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Polygon
 
-from softground.bridges.playback import heights
+from softground.bridges.playback import heights, weight_drawn
 from softground.robots import Robot
 from softground.simulation.figures import COLOURS, STYLE
 from softground.simulation.run_file import rebuild
@@ -145,7 +145,7 @@ def draw_forces(axes: Axes, robot: Robot, sample: xr.Dataset, weight_length: flo
     """Arrows of the ground's forces on the feet, `weight_length` (m) long for the robot's weight."""
     position = np.asarray(robot.foot_poses(robot.kinematics(sample["configuration"].values))[0])
     force = sample["wrench_world"].values[:, :3]
-    scale = weight_length / (float(robot.total_mass) * 9.81)
+    scale = weight_length / weight_drawn(robot)
     for (x, _, z), (fx, _, fz) in zip(position, force, strict=True):
         if scale * np.hypot(fx, fz) > 0.02 * weight_length:
             axes.annotate(

@@ -48,7 +48,7 @@ def gait_metrics(problem: GaitProblem, trajectory: Trajectory) -> GaitMetrics:
     feet = feet_along(robot, problem.ground.surface, trajectory.q)
     depth, place = np.asarray(feet.depth), np.asarray(feet.position)[..., 0]
     distance = float(trajectory.q[-1, base.forward_q] - trajectory.q[0, base.forward_q])
-    weight = float(robot.total_mass) * float(np.linalg.norm(robot.gravity))
+    weight = float(robot.weight)
     # The torque of a step acts while the joints turn at the rate of its end.
     power = np.abs(trajectory.v[1:, list(robot.actuated)] * trajectory.torque).sum()
     left = (depth[1:] < 0) & (depth[:-1] >= 0)

@@ -21,10 +21,11 @@ from softground.planning.tracking import TrackJoints
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
 from softground.simulation import Ground, Simulator, run
+from softground.simulation.base_orientation import base_tilt
 from softground.simulation.run_file import rebuild
 
 TIME_STEP, EPS = 0.002, 1e-3
-FALLEN_HEIGHT, FALLEN_PITCH = 0.6, 1.0
+FALLEN_HEIGHT, FALLEN_TILT = 0.6, 1.0
 """A robot has fallen when its base is below this share of the plan's height, or leans more than this (rad)."""
 
 
@@ -93,13 +94,13 @@ def _compare(robot: Robot, ground: Ground, plan: Trajectory, past: xr.Dataset) -
     apart = np.linalg.norm(at_knots[:count, place] - plan.q[:count, place], axis=1)
     joints = np.array(robot.dof_q)[list(robot.actuated)]
     planned_speed = float(plan.q[-1, base.forward_q] - plan.q[0, base.forward_q]) / plan.seconds
-    seconds = len(q) * float(past.attrs["dt_s"])
+    seconds = (len(q) - 1) * float(past.attrs["dt_s"])  # from the first sample to the last
     speed = float(q[-1, base.forward_q] - q[0, base.forward_q]) / seconds
     return Replay(
         speed_planned=planned_speed,
         speed=speed,
         speed_kept=speed / planned_speed if planned_speed else float("nan"),
-        fell=bool(_fallen(robot, ground, plan, q)) or past.attrs["ended"] != "finished",
+        fell=_fallen(robot, ground, plan, past) or past.attrs["ended"] != "finished",
         slip=slip_per_metre(robot, ground, q),
         slip_planned=slip_per_metre(robot, ground, plan.q),
         base_difference=float(apart.max()),
@@ -109,7 +110,7 @@ def _compare(robot: Robot, ground: Ground, plan: Trajectory, past: xr.Dataset) -
     )
 
 
-def _fallen(robot: Robot, ground: Ground, plan: Trajectory, q: np.ndarray) -> bool:
+def _fallen(robot: Robot, ground: Ground, plan: Trajectory, past: xr.Dataset) -> bool:
     base = base_motion(robot)
 
     def height(q):
@@ -117,9 +118,8 @@ def _fallen(robot: Robot, ground: Ground, plan: Trajectory, q: np.ndarray) -> bo
         return ground.surface.signed_distance(point)
 
     heights = jax.jit(jax.vmap(height))
-    low = np.asarray(heights(q)).min() < FALLEN_HEIGHT * np.asarray(heights(plan.q)).min()
-    attitude = base.attitude_factor * np.abs(q[:, list(base.attitude_q)]).max()
-    return bool(low or attitude > FALLEN_PITCH)
+    low = np.asarray(heights(past["configuration"].values)).min() < FALLEN_HEIGHT * np.asarray(heights(plan.q)).min()
+    return bool(low or base_tilt(past).max() > FALLEN_TILT)
 
 
 def slip_per_metre(robot: Robot, ground: Ground, q: np.ndarray) -> float:

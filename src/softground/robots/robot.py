@@ -155,6 +155,11 @@ class Robot(eqx.Module):
         return self.parameters.mass.sum()
 
     @property
+    def weight(self) -> Float[Array, ""] | np.float64:
+        """Of everything that moves (N), under the gravity of the model."""
+        return self.total_mass * (self.gravity @ self.gravity) ** 0.5
+
+    @property
     def armature(self) -> Float[Array, " nv"]:
         """Rotor inertia reflected to each dof (kg m2, or kg on slides)."""
         return self.parameters.armature

@@ -1,25 +1,73 @@
-"""How the base of a robot was turned in a run: its quaternion, and which way it headed."""
+"""How the base of a robot turned in a run: since the start, about the ground's normal, and away from upright.
+
+A base frame may point anywhere: iCub's x points backwards, others have z along the spine. So only turns since the start
+of the run are looked at. They are rotations of the world's vectors, in which the base's own axes do not occur.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import xarray as xr
+from jaxtyping import Float
+from scipy.ndimage import uniform_filter1d
 from scipy.spatial.transform import Rotation
 
+from softground.simulation.gravity import up_of
+from softground.simulation.over_ground import ground_normal
 
-def base_quaternion(dataset: xr.Dataset) -> np.ndarray | None:
-    """(time, 4), w first; None where the base does not turn in space."""
-    names = [str(name) for name in dataset["q"].values]
-    first = names[0].removesuffix("_x")
-    quaternion = [f"{first}_q{part}" for part in "wxyz"]
-    return dataset["configuration"].sel(q=quaternion).values if set(quaternion) <= set(names) else None
+AVERAGED = 1.0
+"""s, over which heading and ground are averaged where a way is measured: waddling from foot to foot is no turn, and a
+bump no slope."""
 
 
-def heading(dataset: xr.Dataset) -> np.ndarray:
-    """Angle (rad, to the left) by which what pointed along x at the start of the run has turned about the vertical."""
-    quaternion = base_quaternion(dataset)
-    if quaternion is None:
-        return np.zeros(dataset.sizes["time"])
-    turned = Rotation.from_quat(quaternion, scalar_first=True)
-    ahead = (turned * turned[0].inv()).apply([1.0, 0.0, 0.0])
-    return np.unwrap(np.arctan2(ahead[:, 1], ahead[:, 0]))
+def turned(dataset: xr.Dataset) -> Rotation:
+    """Rotation (world axes) of the base from the start of the run to every sample."""
+    orientation = Rotation.from_quat(dataset["base_quaternion"].values, scalar_first=True)
+    return orientation * orientation[0].inv()
+
+
+def base_tilt(dataset: xr.Dataset) -> Float[np.ndarray, " t"]:
+    """Angle (rad) by which the base leans away from how it stood at the start of the run.
+
+    Taken is the direction, fixed in the base, that pointed up (against gravity) at the start: by how much it is off up
+    now. On a slope a robot may stand square to the ground instead, and turn about its normal: then it is the direction
+    that pointed along the normal, against the normal now. Neither leans, so the angle is the lesser of the two.
+    """
+    normal = averaged(ground_normal(dataset), dataset["time"].values)
+    base, up = turned(dataset), up_of(dataset)
+    return np.minimum(_angle(base.apply(up), up), _angle(base.apply(normal[0]), normal))
+
+
+def _angle(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Between vectors (rad)."""
+    return np.arctan2(np.linalg.norm(np.cross(one, other), axis=-1), np.sum(one * other, axis=-1))
+
+
+def heading(dataset: xr.Dataset) -> Float[np.ndarray, " t"]:
+    """Angle (rad, to the left) by which the base has turned about the ground's normal since the start of the run.
+
+    A rotation is a turn about the normal and then a lean, about an axis in the ground; this is the turn. Where the
+    ground is not plane its normal (averaged over a second) changes along the way: the least rotation that follows it is
+    taken out first.
+    """
+    normal = averaged(ground_normal(dataset), dataset["time"].values)
+    x, y, z, w = (least_rotation(normal).inv() * turned(dataset)).as_quat().T
+    angle = np.unwrap(2 * np.arctan2(np.stack([x, y, z], axis=-1) @ _unit(normal[0]), w))
+    return angle - angle[0]
+
+
+def averaged(values: np.ndarray, time: Float[np.ndarray, " t"]) -> np.ndarray:
+    """Samples (t, ...) averaged over the second around each; at its ends a run goes on as it is there."""
+    if len(time) < 2:
+        return values
+    return uniform_filter1d(values, max(1, round(AVERAGED / float(time[1] - time[0]))), axis=0, mode="nearest")
+
+
+def least_rotation(normal: Float[np.ndarray, "t 3"]) -> Rotation:
+    """Rotations of least angle from the first of some directions to each of them."""
+    unit = _unit(normal)
+    return Rotation.from_quat(np.concatenate([np.cross(unit[0], unit), 1 + unit @ unit[0][:, None]], axis=-1))
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)

@@ -1,13 +1,15 @@
 """Cost of transport: the energy that moves a unit of weight by a unit of distance (chen2026, III.A).
 
-    CoT = 1 / (W d)  integral of |tau' dq/dt| dt,          d the way of the centre of mass ahead
+    CoT = 1 / (W d)  integral of |tau' dq/dt| dt,          W the weight, d the way of the centre of mass ahead
 
 over a whole walk, or over each stance of each foot. As printed, the power of all motors is summed before its size is
 taken, so that one motor may drive with what another brakes; `per_motor` takes the size of each motor's power instead,
 for motors that cannot share. A walk that falls has no cost of transport, and neither has one that gets nowhere.
 
-Ahead is where the base heads (x at the start of a run): the paper integrates the *longitudinal* velocity. A robot that
-turns gets ahead, too. The heading is averaged over a second, so that waddling from foot to foot is no way ahead.
+The integral is the sum over steps of |torque . displacement of the joints| (`motor_work`), the way is along the ground
+and in the robot's own heading (`way`), heights are distances from the ground's surface (`over_ground`), and the weight
+is that under the gravity of the robot's model (`gravity`). A robot that walks backwards gets ahead, too: no model says
+where its front is.
 """
 
 from __future__ import annotations
@@ -17,20 +19,18 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy.ndimage import uniform_filter1d
 
 from softground.errors import OptionError
-from softground.simulation.base_orientation import heading
 from softground.simulation.fall import Fall, find_fall
-from softground.simulation.figures import motor_power
+from softground.simulation.gravity import gravity_of, vertical_force, weight_of
+from softground.simulation.motor_work import motor_work
+from softground.simulation.over_ground import height_over_ground
+from softground.simulation.way import way_ahead
 
-GRAVITY = 9.81
 CARRIES = 0.1
 """A foot is in stance while it carries more than this share of the weight."""
 SHORTEST_STANCE = 0.02
 """s: what is shorter is a bounce."""
-AVERAGED = 1.0
-"""s, over which the heading is averaged."""
 SHORTEST_WAY = 1e-3
 """m: a robot that moves less goes nowhere."""
 
@@ -45,7 +45,8 @@ class Cost:
     energy: float  # J, of all motors together
     energy_per_motor: float  # J, each motor by itself
     weight: float  # N
-    com_height: float  # m, mean over the interval
+    gravity: float  # m/s2
+    com_height: float  # m over the ground, mean over the interval
 
     @property
     def speed(self) -> float:
@@ -54,8 +55,8 @@ class Cost:
 
     @property
     def dimensionless_speed(self) -> float:
-        """Speed over sqrt(g h), h the height of the centre of mass."""
-        return self.speed / float(np.sqrt(GRAVITY * self.com_height))
+        """Speed over sqrt(g h), h the height of the centre of mass; NaN where that is in the ground."""
+        return self.speed / float(np.sqrt(self.gravity * self.com_height)) if self.com_height > 0 else float("nan")
 
     @property
     def cost_of_transport(self) -> float | None:
@@ -95,6 +96,8 @@ def walk_cost(dataset: xr.Dataset, start: float | None = None, end: float | None
     """Cost of transport of a run between two times (s), by default all of it."""
     if dataset.sizes["motor"] == 0:
         raise OptionError(f"{dataset.attrs['robot']} has no motors, so moving costs it nothing")
+    if not weight_of(dataset):
+        raise OptionError("the run has no gravity: without weight there is no cost of transport")
     fall = find_fall(dataset)
     if fall is not None:
         return WalkCost(fall, None, ())
@@ -111,34 +114,28 @@ def _between(dataset: xr.Dataset, start: float | None, end: float | None) -> xr.
 
 
 def with_way(dataset: xr.Dataset) -> xr.Dataset:
-    """A run with the way of its centre of mass ahead, `way` (m), since its start."""
-    steps = np.diff(dataset["center_of_mass"].sel(xyz=["x", "y"]).values, axis=0)
-    a_second = max(1, round(AVERAGED / float(np.diff(dataset["time"].values[:2])[0]))) if len(steps) else 1
-    angle = uniform_filter1d(heading(dataset), a_second, mode="nearest")[:-1]
-    ahead = steps[:, 0] * np.cos(angle) + steps[:, 1] * np.sin(angle)
-    return dataset.assign(way=("time", np.append(0.0, np.cumsum(ahead))))
+    """A run with the `way` (m) of its centre of mass ahead, since its start, and its `height` (m) over the ground."""
+    return dataset.assign(way=("time", way_ahead(dataset)), height=("time", height_over_ground(dataset)))
 
 
 def cost_over(dataset: xr.Dataset) -> Cost:
     """Cost of transport over all samples of a run `with_way`, or of a part of it."""
-    time, center, way = dataset["time"].values, dataset["center_of_mass"], dataset["way"].values
-    power = motor_power(dataset)[:-1]  # torques act from a sample to the next
-    step = np.diff(time)
+    time, way, work = dataset["time"].values, dataset["way"].values, motor_work(dataset)
     return Cost(
         start=float(time[0]),
         end=float(time[-1]),
         distance=float(way[-1] - way[0]),
-        energy=float(step @ np.abs(power.sum(axis=1))),
-        energy_per_motor=float(step @ np.abs(power).sum(axis=1)),
-        weight=float(dataset.attrs["mass_kg"]) * GRAVITY,
-        com_height=float(center.sel(xyz="z").mean()),
+        energy=float(np.abs(work.sum(axis=1)).sum()),
+        energy_per_motor=float(np.abs(work).sum()),
+        weight=weight_of(dataset),
+        gravity=float(np.linalg.norm(gravity_of(dataset))),
+        com_height=float(dataset["height"].mean()),
     )
 
 
 def stances(dataset: xr.Dataset) -> list[StanceCost]:
     """Every stance that begins and ends within the run, in the order in which they begin."""
-    carried = dataset["wrench_world"].sel(wrench_axis="fz").values
-    weight = float(dataset.attrs["mass_kg"]) * GRAVITY
+    carried, weight = vertical_force(dataset), weight_of(dataset)
     found = []
     for foot, force in zip(dataset["foot"].values, carried.T, strict=True):
         for first, last in loaded_intervals(force > CARRIES * weight):
@@ -169,7 +166,8 @@ def describe_cost(cost: WalkCost) -> dict[str, Any]:
         "energy_j": walk.energy,
         "distance_m": walk.distance,
         "speed_m_per_s": walk.speed,
-        "dimensionless_speed": walk.dimensionless_speed,
+        "dimensionless_speed": None if np.isnan(walk.dimensionless_speed) else walk.dimensionless_speed,
+        "com_height_m": walk.com_height,
         "stances": len(cost.stances),
         "cost_per_stance_mean": float(each.mean()) if len(each) else None,
         "cost_per_stance_deviation": float(each.std()) if len(each) else None,

@@ -12,6 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from softground.simulation.gravity import vertical_force, weight_of
+from softground.simulation.motor_work import motor_power
+from softground.simulation.over_ground import height_over_ground
 from softground.whole_file import write_whole
 
 #: Okabe and Ito's colours, which the colour-blind can tell apart.
@@ -57,12 +60,6 @@ def save_figure(figure: Figure, path: str | Path) -> Path:
     return write_whole(path, lambda file: figure.savefig(file, dpi=160))
 
 
-def motor_power(dataset: xr.Dataset) -> np.ndarray:
-    """Mechanical power (W) of every motor, positive when it drives."""
-    speed = dataset["velocity"].values[:, dataset["motor_dof"].values]
-    return dataset["torque"].values * speed
-
-
 def _per_foot(axes: Axes, dataset: xr.Dataset, values: np.ndarray, label: str) -> None:
     for i, name in enumerate(dataset["foot"].values):
         style = "-" if i % 2 == 0 else (0, (4, 3))  # in the plane left and right coincide: show both
@@ -71,9 +68,8 @@ def _per_foot(axes: Axes, dataset: xr.Dataset, values: np.ndarray, label: str) -
 
 
 def _draw_normal_force(axes: Axes, dataset: xr.Dataset) -> None:
-    _per_foot(axes, dataset, dataset["wrench_world"].sel(wrench_axis="fz").values, "vertical force (N)")
-    weight = float(dataset.attrs["mass_kg"]) * 9.81 / dataset.sizes["foot"]
-    axes.axhline(weight, color="#777777", lw=0.9, ls=":", label="weight / feet")
+    _per_foot(axes, dataset, vertical_force(dataset), "vertical force (N)")
+    axes.axhline(weight_of(dataset) / dataset.sizes["foot"], color="#777777", lw=0.9, ls=":", label="weight / feet")
 
 
 def _draw_tangential_force(axes: Axes, dataset: xr.Dataset) -> None:
@@ -89,9 +85,8 @@ def _draw_depth(axes: Axes, dataset: xr.Dataset) -> None:
 
 
 def _draw_base(axes: Axes, dataset: xr.Dataset) -> None:
-    height = dataset["base_position"].sel(xyz="z").values
-    axes.plot(dataset["time"], height, color=COLOURS[-1])
-    axes.set_ylabel("base height (m)")
+    axes.plot(dataset["time"], height_over_ground(dataset, "base_position"), color=COLOURS[-1])
+    axes.set_ylabel("base over ground (m)")
     pitch = axes.twinx()
     pitch.plot(dataset["time"], np.degrees(dataset["base_pitch"].values), color=COLOURS[1])
     pitch.set_ylabel("base pitch (deg)", color=COLOURS[1])

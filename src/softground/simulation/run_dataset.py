@@ -9,6 +9,7 @@ from typing import Any
 import mujoco
 import numpy as np
 import xarray as xr
+from scipy.spatial.transform import Rotation
 
 from softground.media.base import COMPONENTS
 from softground.robots import Robot
@@ -57,7 +58,13 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         "surface",
     ),
     "base_position": (("xyz",), "m", "origin of the base body", "world"),
-    "base_pitch": ((), "rad", "pitch of the base body, positive about +y", "world"),
+    "base_quaternion": (("quaternion",), "1", "orientation of the base body", "world"),
+    "base_pitch": (
+        (),
+        "rad",
+        "pitch of the base body from the robot's posture, positive about +y; in space about the heading's +y",
+        "world",
+    ),
     "center_of_mass": (("xyz",), "m", "centre of mass of the robot", "world"),
     "iterations": ((), "1", "most Newton iterations of a step since the last sample", "none"),
     "converged": ((), "1", "whether every step since the last sample converged", "none"),
@@ -99,6 +106,7 @@ def run_dataset(
             "title": options["title"] or f"{robot.name} on {type(simulator.ground.medium).__name__}",
             "robot": robot.name,
             "mass_kg": float(robot.total_mass),
+            "gravity_m_per_s2": np.asarray(robot.gravity, dtype=float),
             "precision": str(np.asarray(history.q).dtype),
             "dt_s": float(simulator.dt),
             "steps": tally["steps"],
@@ -154,21 +162,51 @@ def _base_motion(robot: Robot, configurations: np.ndarray) -> dict[str, np.ndarr
     """Base pose and centre of mass, by MuJoCo: no compilation for a few thousand samples."""
     model = robot.mujoco_model()
     data = mujoco.MjData(model)
-    base = model.body(robot.body_names[0]).id
-    position, pitch, center = [], [], []
-    for q in configurations:
+    base = base_body(robot, model)
+    moving = [model.body(name).id for name in robot.body_names]
+    # Masses as they are now, which MuJoCo's model does not know; centres of mass in the bodies' own frames.
+    mass = np.asarray(robot.parameters.mass, dtype=float)
+    inside = np.asarray(robot.parameters.com, dtype=float) - np.asarray(robot.parameters.body_origin, dtype=float)
+
+    def place(q: np.ndarray):
         data.qpos[:] = q
         mujoco.mj_kinematics(model, data)
-        mujoco.mj_comPos(model, data)
-        rotation = data.xmat[base].reshape(3, 3)
-        position.append(data.xpos[base].copy())
-        pitch.append(np.arctan2(-rotation[2, 0], np.hypot(rotation[0, 0], rotation[1, 0])))
-        center.append(data.subtree_com[base].copy())
+        centers = data.xpos[moving] + np.einsum("bij,bj->bi", data.xmat[moving].reshape(-1, 3, 3), inside)
+        return data.xpos[base].copy(), data.xquat[base].copy(), mass @ centers / mass.sum()
+
+    position, quaternion, center = (np.array(values) for values in zip(*map(place, configurations), strict=True))
     return {
-        "base_position": np.array(position),
-        "base_pitch": np.array(pitch),
-        "center_of_mass": np.array(center),
+        "base_position": position,
+        "base_quaternion": quaternion,
+        "base_pitch": _pitch(quaternion, place(np.asarray(robot.posture))[1], robot.planar),
+        "center_of_mass": center,
     }
+
+
+def base_body(robot: Robot, model: mujoco.MjModel) -> int:
+    """The body of MuJoCo's model that is the robot's base: the first that moves.
+
+    A base may be written as a chain of bodies, each on a slide or a hinge: then it is the last of those that hang on
+    one another without a motor and have, together, no more freedom than a free base (6, in the plane 3).
+    """
+    driven = {int(model.dof_bodyid[dof]) for dof in robot.actuated}
+    moving = [model.body(name).id for name in robot.body_names]
+    base, most = moving[0], 3 if robot.planar else 6
+    freedoms = int(model.body_dofnum[base])
+    while base not in driven:
+        next_ones = [b for b in moving if model.body_weldid[model.body_parentid[b]] == base]
+        freedoms += sum(int(model.body_dofnum[b]) for b in next_ones)
+        if len(next_ones) != 1 or next_ones[0] in driven or freedoms > most:
+            break
+        base = next_ones[0]
+    return base
+
+
+def _pitch(quaternion: np.ndarray, posture: np.ndarray, planar: bool) -> np.ndarray:
+    """Pitch (rad) of rotations from that in the posture, whichever way the base's own frame points."""
+    turned = Rotation.from_quat(quaternion, scalar_first=True) * Rotation.from_quat(posture, scalar_first=True).inv()
+    x, y, z = turned.as_matrix()[:, :, 0].T  # where what points along +x in the posture is now
+    return np.unwrap(np.arctan2(-z, x)) if planar else np.arctan2(-z, np.hypot(x, y))
 
 
 def _attributes(name: str) -> dict[str, str]:
@@ -186,7 +224,7 @@ def _coordinates(simulator: Simulator, history: Record) -> dict[str, Any]:
     robot = simulator.robot
     q_names, q_units, v_units = coordinate_names(robot)
     motors = list(robot.actuated)
-    named = lambda dim, values, what: (dim, np.array(values, dtype=str), {"long_name": what})  # noqa: E731
+    named = lambda dim, values, what: (dim, np.array(list(values), dtype=str), {"long_name": what})  # noqa: E731
     components = COMPONENTS[simulator.feet_medium.kind]
     return {
         "time": (
@@ -209,6 +247,7 @@ def _coordinates(simulator: Simulator, history: Record) -> dict[str, Any]:
         "wrench_axis": named("wrench_axis", WRENCH_AXES, "force and torque components"),
         "twist_axis": named("twist_axis", [TWIST_AXES[i] for i in components], "twist components of the medium"),
         "xyz": named("xyz", XYZ, "world axes"),
+        "quaternion": named("quaternion", "wxyz", "entries of a quaternion, the scalar first"),
     }
 
 

@@ -19,6 +19,7 @@ import xarray as xr
 
 from softground.errors import FileFormatError, OptionError
 from softground.simulation.description import is_opaque, restore
+from softground.simulation.gravity import EARTH
 from softground.simulation.run_dataset import FORMAT, VARIABLES, VERSION
 from softground.simulation.running import run
 from softground.simulation.simulator import Simulator, State
@@ -54,8 +55,27 @@ def load_run(path: str | Path) -> xr.Dataset:
         raise FileFormatError(
             f"{path} is truncated or damaged ({str(error).splitlines()[0]}): copy it again or repeat the run"
         ) from error
+    dataset = _completed(dataset)
     _check(dataset, path)
     return dataset
+
+
+def _completed(dataset: xr.Dataset) -> xr.Dataset:
+    """A run with what files of softground 0.1 do not keep.
+
+    Gravity is taken for the Earth's, and the base's orientation from the free joint or, in the plane, from the pitch.
+    """
+    if dataset.attrs.get("format") != FORMAT:
+        return dataset
+    dataset = dataset.assign_attrs({"gravity_m_per_s2": np.array(EARTH)} | dataset.attrs)
+    if "base_quaternion" in dataset or not {"configuration", "base_pitch"} <= set(dataset):
+        return dataset
+    names = [str(name) for name in dataset["q"].values]
+    free = [f"{names[0].removesuffix('_x')}_q{entry}" for entry in "wxyz"]
+    half, zero = dataset["base_pitch"].values / 2, np.zeros(dataset.sizes["time"])
+    about_y = np.stack([np.cos(half), zero, np.sin(half), zero], axis=-1)
+    quaternion = dataset["configuration"].sel(q=free).values if set(free) <= set(names) else about_y
+    return dataset.assign(base_quaternion=(("time", "quaternion"), quaternion))
 
 
 def _check(dataset: xr.Dataset, path: Path) -> None:

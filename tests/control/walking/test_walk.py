@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import equinox as eqx
 import numpy as np
 import pytest
 
@@ -82,6 +83,18 @@ def test_gaits_of_other_robots_are_similar():
             ICUB_SOFT_GAIT.step_length_limit / ICUB_SOFT_GAIT.com_height
         )
     assert gait_for(icub()) == ICUB_SOFT_GAIT
+
+
+def test_gaits_under_another_gravity_are_similar():
+    """On the moon steps are as long, and take longer as the pendulum falls more slowly: by the root of gravity."""
+    robot = icub()
+    on_the_moon = eqx.tree_at(lambda r: r.gravity, robot, np.array([0.0, 0.0, -1.62]))
+    gait = gait_for(on_the_moon)
+    assert gait.step_duration == pytest.approx(ICUB_SOFT_GAIT.step_duration * np.sqrt(9.81 / 1.62))
+    assert gait.omega * gait.step_duration == pytest.approx(ICUB_SOFT_GAIT.omega * ICUB_SOFT_GAIT.step_duration)
+    assert gait.step_length_limit == ICUB_SOFT_GAIT.step_length_limit
+    with pytest.raises(OptionError, match="needs gravity"):
+        gait_for(eqx.tree_at(lambda r: r.gravity, robot, np.zeros(3)))
 
 
 def test_refuses_what_cannot_walk():

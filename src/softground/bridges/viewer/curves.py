@@ -9,7 +9,7 @@ import xarray as xr
 
 from softground.bridges.viewer import palette
 from softground.bridges.viewer.palette import Colour
-from softground.simulation.figures import motor_power
+from softground.simulation.motor_work import motor_power
 
 POINTS_A_SECOND = 100
 WINDOW = 10.0  # s that a plot shows: of a longer run the part around the cursor

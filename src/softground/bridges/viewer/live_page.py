@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import viser
 
-from softground.bridges.playback import body_poses, robot_size
+from softground.bridges.playback import body_poses, robot_size, weight_drawn
 from softground.bridges.viewer import serving
 from softground.bridges.viewer.curves import Curves, curves_of
 from softground.bridges.viewer.footprints import Footprints
@@ -39,7 +39,7 @@ class LivePage:
         self.robot = loop.robot
         self.model = self.robot.mujoco_model(meshes=True)
         self.size = robot_size(self.model, np.asarray(loop.state.q))
-        self.weight = float(self.robot.total_mass) * 9.81
+        self.weight = weight_drawn(self.robot)
         self.stop = threading.Event()
         self._wishes: queue.Queue[Callable[[], None]] = queue.Queue()
         self._history: deque[LiveSample] = deque(maxlen=int(WINDOW / REFRESH))
@@ -137,7 +137,7 @@ class LivePage:
                 "slope (deg)", -30.0, 30.0, 1.0, initial_value=float(np.clip(settings.slope, -30, 30)), hint=hint
             )
         with gui.add_folder("Robot"):
-            most = max(5.0, float(np.ceil(0.5 * self.weight / 9.81)))
+            most = max(5.0, float(np.ceil(0.5 * float(self.robot.total_mass))))
             self.payload = gui.add_slider("payload (kg)", 0.0, most, 0.5, initial_value=min(settings.payload, most))
             gaits = GAITS if len(self.robot.feet) == 4 and self.robot.nu else GAITS[:1]
             self.gait = gui.add_dropdown("gait", gaits, initial_value=settings.gait)

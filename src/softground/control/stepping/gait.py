@@ -7,8 +7,6 @@ import jax.numpy as jnp
 
 from softground.arrays import Array
 
-GRAVITY = 9.81
-
 
 class SteppingGait(eqx.Module):
     """Timing and size of the steps. Stance, swing height and height of the centre of mass are chen2026's."""
@@ -26,10 +24,9 @@ class SteppingGait(eqx.Module):
     settle: float | Array = 0.8  # s, in place at first
     ramp: float | Array = 0.8  # s, over which the speed then grows to its full size
 
-    @property
-    def omega(self):
-        """Rate at which a pendulum of this height tips, 1/s."""
-        return jnp.sqrt(GRAVITY / self.com_height)
+    def omega(self, gravity: float | Array):
+        """Rate at which a pendulum of this height tips under gravity (m/s2), 1/s."""
+        return jnp.sqrt(gravity / self.com_height)
 
     def growth(self, time):
         """Share of the full speed wanted at a time (s)."""

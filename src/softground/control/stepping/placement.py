@@ -21,6 +21,7 @@ from softground.control.stepping.gait import SteppingGait
 
 def next_foot(
     gait: SteppingGait,
+    omega: float | Array,
     com: Float[Array, "2"],
     velocity: Float[Array, "2"],
     foot: Float[Array, "2"],
@@ -30,9 +31,10 @@ def next_foot(
 ) -> Float[Array, "2"]:
     """Where (forwards, left; m) the swinging foot should land for a robot over `foot`.
 
-    left: 1 for a left foot that swings, -1 for a right one. time_left: s, until it lands. wanted: velocity, m/s.
+    omega: 1/s, of the gait under the robot's gravity. left: 1 for a left foot that swings, -1 for a right one.
+    time_left: s, until it lands. wanted: velocity, m/s.
     """
-    omega, duration = gait.omega, gait.stance
+    duration = gait.stance
     capture = com + velocity / omega
     at_landing = foot + (capture - foot) * jnp.exp(omega * time_left)
     growth = jnp.exp(omega * duration)

@@ -80,6 +80,11 @@ class Stepper(eqx.Module):
         return Seen(robot.center_of_mass(kin), velocity, robot.foot_poses(kin)[0], forward / jnp.linalg.norm(forward))
 
     @property
+    def omega(self):
+        """Rate at which the robot tips over its foot, 1/s."""
+        return self.gait.omega(jnp.linalg.norm(jnp.asarray(self.controller.robot.gravity)))
+
+    @property
     def _clearance(self) -> float:
         return self.controller.robot.feet[0].clearance
 
@@ -119,6 +124,7 @@ class Stepper(eqx.Module):
         left = jnp.where(swinging == 0, 1.0, -1.0)
         landing = next_foot(
             gait,
+            self.omega,
             forward @ seen.com[:2],
             forward @ seen.com_velocity[:2],
             forward @ seen.feet[carrying, :2],

@@ -26,7 +26,8 @@ def starting_state(simulator: Simulator, stepper: Stepper, depth: float = 0.0) -
     """
     gait = stepper.gait
     v = np.zeros(simulator.robot.nv)
-    v[1] = gait.omega * gait.width / 2 * np.tanh(gait.omega * gait.stance / 2)
+    omega = stepper.omega
+    v[1] = omega * gait.width / 2 * np.tanh(omega * gait.stance / 2)
     return simulator.initial_state(v=v, height=-depth)
 
 

@@ -113,9 +113,11 @@ GAITS = {"icub": ICUB_SOFT_GAIT}
 
 
 def gait_for(robot: Robot) -> Gait:
-    """A gait for soft ground: the robot's own where there is one, else that of iCub scaled to its size."""
+    """A gait for soft ground: the robot's own where there is one, else that of iCub scaled to its size; its times are
+    scaled to the robot's gravity."""
     check_walks(robot)
-    return GAITS[robot.name] if robot.name in GAITS else _scaled(robot, ICUB_SOFT_GAIT)
+    gait = GAITS[robot.name] if robot.name in GAITS else _scaled(robot, ICUB_SOFT_GAIT)
+    return _under_gravity(gait, float(np.linalg.norm(robot.gravity)))
 
 
 def check_walks(robot: Robot) -> None:
@@ -124,11 +126,26 @@ def check_walks(robot: Robot) -> None:
     if len(robot.feet) != 2 or shapes:
         round_ones = f", {len(shapes)} of them round" if shapes else ""
         raise OptionError(f"walking needs two flat feet, {robot.name} has {len(robot.feet)} feet{round_ones}")
+    if not np.any(robot.gravity):
+        raise OptionError(f"walking needs gravity, {robot.name} has none")
     if robot.nv - robot.nu != FLOATING_BASE:
         raise OptionError(
             f"walking needs a floating base and a motor at every joint; of the {robot.nv} degrees of freedom of "
             f"{robot.name} {robot.nv - robot.nu} have no motor, which must be {FLOATING_BASE}"
         )
+
+
+def _under_gravity(gait: Gait, gravity: float) -> Gait:
+    """The same gait under another gravity (m/s2), by dynamic similarity: its pendulums fall in times that go as one
+    over the root of gravity."""
+    time = float(np.sqrt(gait.gravity / gravity))
+    return replace(
+        gait,
+        step_duration=time * gait.step_duration,
+        start_duration=time * gait.start_duration,
+        end_duration=time * gait.end_duration,
+        gravity=gravity,
+    )
 
 
 def _scaled(robot: Robot, gait: Gait) -> Gait:

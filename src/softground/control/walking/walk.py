@@ -119,7 +119,7 @@ def standing(simulator: Simulator) -> State:
         raise OptionError(f"walking patterns are for level ground at z = 0, Plane(), got {surface.to_dict()}")
     stiffness = float(value_at(ground.stiffness, np.asarray(Stance.of(robot, q).position.mean(axis=0))))
     area = sum(float(patch(foot.shape).area) for foot in robot.feet)
-    weight = float(robot.total_mass * np.linalg.norm(robot.gravity))
+    weight = float(robot.weight)
     return simulator.initial_state(q, height=-weight / (stiffness * area))
 
 
@@ -134,7 +134,7 @@ def pattern_from(robot: Robot, state: State, gait: Gait, command: Command, dt: f
     stance = Stance.of(robot, q)
     on_surface = Stance(stance.position * np.array([1.0, 1.0, 0.0]), stance.yaw)
     sinkage = -2 * float(stance.position[:, 2].mean())
-    gait = replace(gait, com_height=gait.com_height - sinkage)
+    gait = replace(gait, com_height=gait.com_height - sinkage, gravity=float(np.linalg.norm(robot.gravity)))
     plan = footsteps(gait, on_surface, speed=command.speed, turn_rate=command.turn_rate, seconds=command.seconds)
     return walking_pattern(plan, gait, np.asarray(robot.center_of_mass(q)), dt=dt)
 

@@ -14,9 +14,11 @@ from softground.control.stepping import SteppingGait
 from softground.papers.chen2026.experiment import DT, GAIT, GROUNDS, SPEEDS, STEADY, fall_of, stances, walk, walks
 from softground.papers.drawing import blank
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, above, between
-from softground.simulation.cost_of_transport import GRAVITY, Cost, walk_cost, with_way
+from softground.simulation.cost_of_transport import Cost, walk_cost, with_way
 from softground.simulation.fall import find_fall
-from softground.simulation.figures import COLOURS, STYLE, motor_power
+from softground.simulation.figures import COLOURS, STYLE
+from softground.simulation.gravity import weight_of
+from softground.simulation.motor_work import motor_power
 
 PAPER_RATIO = (1.12, 1.62)
 PAPER_HUMAN_RATIO = (2.08, 2.67)
@@ -168,10 +170,12 @@ def _rows(costs: dict[str, dict[float, Cost]], ratio: dict[float, float]) -> lis
 def over_stance(ground: str, speed: float, count: int = 10) -> tuple[np.ndarray, np.ndarray]:
     """Cost of transport as it adds up over a stance: mean and deviation; energy so far over the way of the stance."""
     curves = []
-    for stance in stances(with_way(walk(ground, speed)), count):
+    run = with_way(walk(ground, speed))
+    run = run.assign(power=("time", motor_power(run).sum(axis=1)))
+    for stance in stances(run, count):
         way = stance.samples["way"].values
-        energy = np.cumsum(np.abs(motor_power(stance.samples).sum(axis=1))) * DT
-        curves.append(energy / (float(stance.samples.attrs["mass_kg"]) * GRAVITY * (way[-1] - way[0])))
+        energy = np.cumsum(np.abs(stance.samples["power"].values)) * DT
+        curves.append(energy / (weight_of(run) * (way[-1] - way[0])))
     return np.mean(curves, axis=0), np.std(curves, axis=0)
 
 

@@ -22,6 +22,7 @@ from softground.papers.romualdi2021.walks import (
 )
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, above, below
 from softground.simulation.figures import COLOURS, STYLE
+from softground.simulation.gravity import weight_of
 
 EXPERIMENTS = {1: Place(2e6, 1e4), 2: Place(1e6, 1e4), 3: Place(2e6, 1e3)}
 BEFORE_FALL = 0.3  # s: a fall shakes all wrenches, so the last of a run that ends in one is left out of comparisons
@@ -134,7 +135,7 @@ def _draw(panels, name: str, run: xr.Dataset) -> None:
     panels[1, 1].plot(time, run["wrench_world"].sel(wrench_axis="ty").values[:, 0], **style)
     panels[2, 0].plot(time, foot[:, 0], **style)
     panels[2, 1].plot(time, 1e3 * foot[:, 2], **style)
-    weight = run.attrs["mass_kg"] * 9.81
+    weight = weight_of(run)
     panels[1, 0].set_ylim(-0.1 * weight, 2.0 * weight)
     panels[1, 1].set_ylim(-25, 25)
     panels[2, 1].set_ylim(-45, 45)

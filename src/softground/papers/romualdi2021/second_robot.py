@@ -96,7 +96,7 @@ def similar(place: Place, robot: Robot) -> Place:
 def _softness(robot: Robot) -> float:
     """Rolling stiffness of a sole at unit k, of the toppling m g h (m3/N)."""
     sole = patch(robot.feet[0].shape)
-    weight = float(robot.total_mass * np.linalg.norm(robot.gravity))
+    weight = float(robot.weight)
     return float(sole.second_moment[1, 1]) / (weight * gait_for(robot).com_height)
 
 

@@ -14,6 +14,7 @@ from softground.papers.study import Check, Film, Findings, Options, Row, Study, 
 from softground.robots import Robot
 from softground.simulation import Ground, Simulator, run
 from softground.simulation.figures import COLOURS, STYLE
+from softground.simulation.gravity import weight_of
 from softground.surfaces import Ramp
 
 SLOPE = np.deg2rad(25.0)
@@ -88,7 +89,7 @@ def _metrics(one: xr.Dataset) -> Row:
     late = one.isel(time=slice(-max(one.sizes["time"] // 10, 2), None))
     change = np.linalg.norm(late["base_position"].values[-1] - late["base_position"].values[0])
     height = one["center_of_mass"].values[:, 2]
-    weight = float(one.attrs["mass_kg"]) * 9.81
+    weight = weight_of(one)
     return {
         "greatest_speed_m_s": float(speed.max()),
         "final_speed_m_s": float(change / (late["time"].values[-1] - late["time"].values[0])),
@@ -120,7 +121,7 @@ def _series(runs: dict[str, xr.Dataset]) -> list[Row]:
             "base x (m)": float(one["base_position"].values[i, 0]),
             "speed (m/s)": float(_speed(one)[i]),
             "mean depth (mm)": float(1e3 * one["depth"].values[i].mean()),
-            "potential energy (J)": float(float(one.attrs["mass_kg"]) * 9.81 * one["center_of_mass"].values[i, 2]),
+            "potential energy (J)": float(weight_of(one) * one["center_of_mass"].values[i, 2]),
         }
         for name, one in runs.items()
         for i in range(one.sizes["time"])
@@ -140,8 +141,7 @@ def figure(runs: dict[str, xr.Dataset]) -> Figure:
         for (name, one), colour in zip(runs.items(), (COLOURS[4], COLOURS[0]), strict=True):
             speed.plot(one["time"], _speed(one), color=colour, label=name)
             depth.plot(one["time"], 1e3 * one["depth"].values.mean(axis=1), color=colour)
-            weight = float(one.attrs["mass_kg"]) * 9.81
-            energy.plot(one["time"], 1e-3 * weight * one["center_of_mass"].values[:, 2], color=colour)
+            energy.plot(one["time"], 1e-3 * weight_of(one) * one["center_of_mass"].values[:, 2], color=colour)
         depth.invert_yaxis()
         speed.set(xlabel="time (s)", ylabel="speed (m/s)")
         depth.set(xlabel="time (s)", ylabel="mean depth of the feet (mm)")

@@ -64,7 +64,7 @@ def records_along(simulator: Simulator, course: Course, state: State):
     line = np.clip(np.searchsorted(course.time, times, side="right") - 1, 0, len(course.time) - 2)
     wanted = np.concatenate([course.at(times), course.velocities()[line]], axis=1)
     # Before it moves the integral carries the foot's weight.
-    integral = jnp.asarray([0.0, float(simulator.robot.total_mass) * 9.81 / KI[1], 0.0])
+    integral = jnp.asarray([0.0, float(simulator.robot.weight) / KI[1], 0.0])
 
     def step(carry, goal):
         state, integral = carry

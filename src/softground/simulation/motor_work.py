@@ -1,0 +1,44 @@
+"""Work and power of the motors of a run.
+
+The torque of a sample acts in the step that begins there, while the joint goes from its position at the step's start to
+that at its end. So the work of a step is torque times displacement: exact, and, joints being moved with the velocity at
+the step's end, not the torque times the velocity of the same sample.
+
+Of a run that keeps one sample per n steps the displacement from sample to sample is still exact. Its torque is known in
+one step of n, and taken as linear from a sample to the next: over steps 0 to n - 1 its mean is
+
+    torque_k + (n - 1) / (2 n) (torque_k+1 - torque_k),
+
+which is torque_k itself for n = 1. What is left is an error of second order in the time between samples, and whatever
+the motors do and undo in between is lost.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Float
+
+
+def motor_work(dataset: xr.Dataset) -> Float[np.ndarray, "t-1 m"]:
+    """Mechanical work (J) of every motor from each sample to the next, positive when it drives."""
+    torque = dataset["torque"].values
+    position = dataset["configuration"].sel(q=dataset["motor"].values).values
+    steps = _steps(dataset)[:, None]
+    mean_torque = torque[:-1] + (steps - 1) / (2 * steps) * np.diff(torque, axis=0)
+    return mean_torque * np.diff(position, axis=0)
+
+
+def motor_power(dataset: xr.Dataset) -> Float[np.ndarray, "t m"]:
+    """Mechanical power (W) of every motor, positive when it drives: mean from each sample to the next.
+
+    Of the last sample, which nothing follows, it is that at the start of its step.
+    """
+    last = dataset["torque"].values[-1] * dataset["velocity"].values[-1, dataset["motor_dof"].values]
+    between = motor_work(dataset) / (_steps(dataset) * float(dataset.attrs["dt_s"]))[:, None]
+    return np.concatenate([between, last[None]])
+
+
+def _steps(dataset: xr.Dataset) -> Float[np.ndarray, " t-1"]:
+    """Number of steps from each sample to the next."""
+    return np.maximum(np.round(np.diff(dataset["time"].values) / float(dataset.attrs["dt_s"])), 1.0)
