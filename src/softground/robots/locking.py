@@ -39,9 +39,9 @@ def lock_joints(spec: mujoco.MjSpec, model: mujoco.MjModel, values: dict[str, np
     """Weld the joints at the given values, in place. `model` is the spec as compiled before."""
     for body in {model.joint(name).bodyid[0] for name in values}:
         _bake_body(spec, model, int(body), values)
+    drop_references(spec, values, source)
     for name in values:
         spec.delete(spec.joint(name))
-    drop_references(spec, values, source)
 
 
 def drop_references(spec: mujoco.MjSpec, joints: Iterable[str], source: str) -> None:

@@ -99,7 +99,8 @@ def _equalities(model: mujoco.MjModel) -> Iterator[str]:
 
 def _equality_name(model: mujoco.MjModel, equality: int) -> str:
     name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_EQUALITY, equality)
-    kind = mujoco.mjtObj(model.eq_objtype[equality])
+    kinds = {mujoco.mjtEq.mjEQ_JOINT: mujoco.mjtObj.mjOBJ_JOINT, mujoco.mjtEq.mjEQ_TENDON: mujoco.mjtObj.mjOBJ_TENDON}
+    kind = kinds.get(mujoco.mjtEq(model.eq_type[equality]), mujoco.mjtObj(model.eq_objtype[equality]))
     ends = [n for n in (model.eq_obj1id[equality], model.eq_obj2id[equality]) if n >= 0]
     return name or "-".join(_named(model, kind, n) for n in ends)
 
