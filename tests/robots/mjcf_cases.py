@@ -341,7 +341,7 @@ CASES: dict[str, list[Kept | Refused | WithoutEffect]] = {
     "Deformables": [
         Refused(
             dict(
-                world='<flexcomp name="cloth" type="grid" count="3 3 1" spacing="0.1 0.1 0.1" mass="1" dim="2" pos="0 0 3">'
+                world='<flexcomp name="cloth" type="grid" count="3 3 1" spacing="0.1 0.1 0.1" mass="1" dim="2">'
                 '<edge equality="true"/></flexcomp>'
             ),
             "deformable bodies .cloth",
