@@ -13,7 +13,7 @@ import numpy as np
 from softground.errors import RobotError
 from softground.robots import catalogue
 from softground.robots.actuators import motors, rotors
-from softground.robots.feet import find_feet
+from softground.robots.feet import Shape, find_feet
 from softground.robots.flags import switched_off
 from softground.robots.locking import lock_joints, match_joints
 from softground.robots.names import close_matches
@@ -33,6 +33,8 @@ class Built:
     model: mujoco.MjModel
     posture: np.ndarray
     entry: catalogue.Entry
+    feet: dict[str, Shape | None] | None
+    """Names of the feet with their shapes (None: from the model); None: those marked in the model."""
     motors_given: bool
     """Whether the file says which joints have motors."""
 
@@ -43,7 +45,6 @@ def load_fields(recipe: Recipe) -> dict:
     model, source = built.model, recipe.source
     tree, parameters, attachments = build_tree(model)
     armature, damping = rotors(model)
-    wanted_feet = built.entry.feet_argument() if recipe.feet is None else recipe.feet_argument()
     moving = [b for b in range(1, model.nbody) if model.body_jntnum[b] > 0]
     joint_range = _joint_range(model)
     planar = not out_of_plane_joints(model, split(model, built.posture))
@@ -55,7 +56,7 @@ def load_fields(recipe: Recipe) -> dict:
         limited=tuple(int(i) for i in np.flatnonzero(np.isfinite(joint_range).any(axis=1))),
         planar=planar,
         parameters=replace(parameters, armature=parameters.armature + armature),
-        feet=find_feet(model, attachments, built.posture, planar, wanted_feet, source),
+        feet=find_feet(model, attachments, built.posture, planar, built.feet, source),
         gravity=_unless_off(model, model.opt.gravity, "gravity"),
         damping=_unless_off(model, model.dof_damping + damping, "damper"),
         stiffness=_unless_off(model, model.jnt_stiffness[model.dof_jntid], "spring"),
@@ -105,7 +106,7 @@ def build(recipe: Recipe, meshes: bool = False) -> Built:
             spec.delete(key)
         spec.add_key(name="stand", qpos=qpos)
         model = compile_spec(spec, source)
-    return Built(spec, model, qpos, entry, motors_given)
+    return Built(spec, model, qpos, entry, feet, motors_given)
 
 
 def read_spec(path: Path, source: str, meshes: bool, feet: list[str]) -> tuple[mujoco.MjSpec, bool]:
