@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from softground.errors import RobotError
-from softground.robots import Robot, available, catalogue
+from softground.robots import Box, Robot, available, catalogue
 
 from .robot_cases import ROBOTS, compiled
 
@@ -33,7 +33,7 @@ def write(tmp_path, text, name="robot.urdf"):
 
 
 def test_urdf(tmp_path):
-    robot = Robot.load(write(tmp_path, URDF.format(inertial=INERTIAL)), feet=["sole"])
+    robot = Robot.load(write(tmp_path, URDF.format(inertial=INERTIAL)), feet={"sole": Box(0.2, 0.1, 0.02)})
     assert robot.joint_names == ("floating_base", "knee")
     assert robot.body_names == ("base", "shin")
     assert robot.dof_names[-2:] == ("floating_base_wz", "knee")
@@ -112,15 +112,6 @@ def test_motor_limits_of_mjcf(tmp_path):
     robot = Robot.load(write(tmp_path, text, "arm.xml"), feet=["c"])
     assert robot.actuated == (2, 0)
     np.testing.assert_allclose(robot.torque_limit, [7, 40])
-
-
-def test_equalities_are_left_out_loudly(tmp_path):
-    text = """
-<mujoco><worldbody><body name="a"><joint name="p"/><geom size="0.1"/>
-<body name="b"><joint name="q"/><geom size="0.1"/>
-</body></body></worldbody><equality><joint joint1="p" joint2="q"/></equality></mujoco>"""
-    with pytest.warns(UserWarning, match="1 equality constraints are not part of the dynamics"):
-        Robot.load(write(tmp_path, text, "arm.xml"), feet=["b"])
 
 
 def test_recipe_loads_the_same_robot_again():

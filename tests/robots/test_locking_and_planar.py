@@ -57,7 +57,7 @@ def test_locking_one_of_several_joints_on_a_body(tmp_path):
   <joint name="first" axis="1 0 0" pos="0.1 0 0"/><joint name="second" axis="0 1 0" pos="0 0.2 0"/>
   <joint name="third" type="slide" axis="0 0 1"/>
   <geom type="box" size="0.1 0.2 0.3" pos="0.3 0 0"/>
-  <site name="sole" pos="0.1 0.2 0.3"/></body></worldbody></mujoco>"""
+  <site name="sole" type="box" size="0.1 0.05 0.01" pos="0.1 0.2 0.3"/></body></worldbody></mujoco>"""
     file = tmp_path / "model.xml"
     file.write_text(text)
     full = Robot.load(file, feet=["sole"])
@@ -134,3 +134,45 @@ def test_a_lock_must_be_a_number():
 def test_locking_everything_is_refused():
     with pytest.raises(RobotError, match="no joint free"):
         Robot.load("foot", lock=["*"])
+
+
+PENDULUM = """
+<mujoco><worldbody><body name="a"><joint name="driven"/><geom size="0.1"/>
+<body name="b" pos="0 0 -0.3"><joint name="free"/><geom name="tip" size="0.1"/></body></body></worldbody>
+<actuator><motor joint="driven"/></actuator>{}</mujoco>"""
+
+
+def test_locking_the_last_motor_gives_none_to_other_joints(tmp_path):
+    file = tmp_path / "pendulum.xml"
+    file.write_text(PENDULUM.format(""))
+    assert Robot.load(file, feet=["tip"], lock=["driven"]).actuated == ()
+    assert Robot.load(file, feet=["tip"], lock=["free"]).actuated == (0,)
+
+
+def test_what_ties_a_locked_joint_to_a_free_one_is_not_dropped(tmp_path):
+    file = tmp_path / "pendulum.xml"
+    tie = '<equality><joint joint1="driven" joint2="free"/></equality>'
+    file.write_text(PENDULUM.format(tie))
+    with pytest.raises(RobotError, match="an equality ties joint 'free' to 'driven', which is locked: lock both"):
+        Robot.load(file, feet=["tip"], lock=["driven"])
+    assert Robot.load(file, feet=["tip"], lock=["driven"], ignore=["equality"]).joint_names == ("free",)
+    rope = (
+        '<tendon><fixed name="rope" {}><joint joint="driven" coef="1"/><joint joint="free" coef="1"/></fixed></tendon>'
+    )
+    file.write_text(PENDULUM.format(rope.format('stiffness="3"')))
+    with pytest.raises(RobotError, match="tendon 'rope' pulls a joint that is locked"):
+        Robot.load(file, feet=["tip"], lock=["driven"])
+    file.write_text(PENDULUM.format(rope.format("")))
+    assert Robot.load(file, feet=["tip"], lock=["driven"]).joint_names == ("free",)
+
+
+def test_a_thruster_on_the_base_does_not_vanish_with_it(tmp_path):
+    """The free joint becomes x, z and pitch: a motor on it would go with the joint."""
+    file = tmp_path / "hopper.xml"
+    file.write_text("""
+<mujoco><worldbody><body name="a" pos="0 0 1"><freejoint name="base"/><geom size="0.1"/>
+<body name="b" pos="0 0 -0.3"><joint name="hip" axis="0 1 0"/><geom name="tip" size="0.1"/></body></body></worldbody>
+<actuator><motor name="thrust" joint="base" gear="0 0 1 0 0 0"/></actuator></mujoco>""")
+    with pytest.raises(RobotError, match=r"actuators other than motors.*\(thrust\)"):
+        Robot.load(file, feet=["tip"], planar=True)
+    assert Robot.load(file, feet=["tip"], planar=True, ignore=["actuator"]).actuated == ()

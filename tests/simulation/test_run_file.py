@@ -187,6 +187,13 @@ def test_a_changed_robot_is_noticed(recorded):
         rebuild(recorded.assign_attrs(simulator_recipe=json.dumps(recipe)))
 
 
+def test_a_run_of_before_recipes_could_ignore_features_is_repeated(recorded):
+    recipe = json.loads(recorded.attrs["simulator_recipe"])
+    assert recipe["robot"]["recipe"]["fields"].pop("ignore") == {"tuple": []}
+    simulator, _ = rebuild(recorded.assign_attrs(simulator_recipe=json.dumps(recipe)))
+    assert simulator.robot.recipe == Robot.load("foot").recipe
+
+
 def test_a_file_cannot_name_arbitrary_code(recorded):
     recipe = json.loads(recorded.attrs["simulator_recipe"])
     recipe["medium"] = {"type": "os:system", "fields": {}}

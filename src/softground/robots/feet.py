@@ -21,6 +21,7 @@ from softground.robots.outline import checked_outline
 from softground.robots.tree import WORLD, Attachment
 
 DEFAULT_SITE_SIZE = 0.005  # MuJoCo's size of a site that gives none
+AHEAD = 1e-9  # sine of the angle to the y axis below which a direction points neither forward nor back
 
 
 @dataclass(frozen=True)
@@ -88,10 +89,8 @@ class HalfCylinder:
 
 Shape = Sphere | Cylinder | Box | Polygon | HalfCylinder
 
-POINT_SITE_SHAPE = Cylinder(0.05, 0.15)
-"""Shape of a foot marked by a plain site: the foot of Zhu et al. 2019."""
-BARE_BODY_SHAPE = Box(0.2, 0.1, 0.02)
-"""Shape of a foot given as a body without geometry."""
+UPRIGHT = np.sqrt(0.5)
+"""Cosine of the greatest lean from the vertical at which a capsule or cylinder still counts as upright: 45 degrees."""
 
 
 class Foot(eqx.Module):
@@ -119,11 +118,12 @@ class _Placed:
     mj_body: int
     position: np.ndarray
     rotation: np.ndarray
-    shape: Shape
+    shape: Shape | None
+    """None where the model gives none."""
 
 
 def find_feet(
-    model: mujoco.MjModel, attachments: list[Attachment], posture: np.ndarray, feet, source: str
+    model: mujoco.MjModel, attachments: list[Attachment], posture: np.ndarray, planar: bool, feet, source: str
 ) -> tuple[Foot, ...]:
     """Build the feet named by `feet` (names, or name -> shape), or marked in the model if `feet` is None."""
     names = _marked(model) if feet is None else list(feet)
@@ -138,7 +138,8 @@ def find_feet(
     data = mujoco.MjData(model)
     data.qpos[:] = posture
     mujoco.mj_kinematics(model, data)
-    return tuple(_find_foot(model, data, attachments, name, shapes.get(name), source) for name in names)
+    scene = _Scene(model, data, planar)
+    return tuple(_find_foot(scene, attachments, name, shapes.get(name), source) for name in names)
 
 
 def foot_candidates(model: mujoco.MjModel) -> list[str]:
@@ -160,16 +161,26 @@ def _marked(model: mujoco.MjModel) -> list[str]:
     return bytes(model.text_data[start : start + size]).rstrip(b"\0").decode().split()
 
 
-def _find_foot(model, data, attachments, name, shape, source) -> Foot:
+@dataclass(frozen=True)
+class _Scene:
+    """The model at its posture."""
+
+    model: mujoco.MjModel
+    data: mujoco.MjData
+    planar: bool
+
+
+def _find_foot(scene: _Scene, attachments, name: str, shape: Shape | None, source: str) -> Foot:
     find = {
         mujoco.mjtObj.mjOBJ_SITE: _foot_of_site,
         mujoco.mjtObj.mjOBJ_GEOM: _foot_of_geom,
         mujoco.mjtObj.mjOBJ_BODY: _foot_of_body,
     }
+    model = scene.model
     for kind, place in find.items():
         number = mujoco.mj_name2id(model, kind, name)
         if number >= 0:
-            placed = place(model, data, number)
+            placed = place(scene, number)
             break
     else:
         known = [
@@ -181,94 +192,160 @@ def _find_foot(model, data, attachments, name, shape, source) -> Foot:
     host = attachments[placed.mj_body]
     if host.body == WORLD:
         raise RobotError(f"{source}: foot {name!r} is fixed to the world: it must be on a body that moves")
+    shape = placed.shape if shape is None else shape
+    if shape is None:
+        raise RobotError(
+            f'{source}: foot {name!r} has no shape: a body needs collision geometry of its own, a site type="box", '
+            f'"cylinder" or "sphere" and a size. Give it, feet={{{name!r}: Box(length, width, height)}}, or name a '
+            "body or geom that has one"
+        )
     return Foot(
         name=name,
         body=host.body,
-        shape=placed.shape if shape is None else shape,
+        shape=shape,
         position=host.position + host.rotation @ placed.position,
         rotation=host.rotation @ placed.rotation,
     )
 
 
-def _foot_of_site(model, data, site: int) -> _Placed:
+def _foot_of_site(scene: _Scene, site: int) -> _Placed:
     """A site gives the frame itself; its type and size the shape, unless it is a bare point."""
+    model = scene.model
     kind, size = model.site_type[site], model.site_size[site]
-    shape: Shape = POINT_SITE_SHAPE
+    shape = None
     if kind == mujoco.mjtGeom.mjGEOM_BOX:
         shape = Box(*(2 * float(s) for s in size))
     elif kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
         shape = Cylinder(float(size[0]), 2 * float(size[1]))
     elif kind == mujoco.mjtGeom.mjGEOM_SPHERE and size[0] > DEFAULT_SITE_SIZE:
         shape = Sphere(float(size[0]))
-    rotation = np.zeros(9)
-    mujoco.mju_quat2Mat(rotation, model.site_quat[site])
-    return _Placed(int(model.site_bodyid[site]), model.site_pos[site].copy(), rotation.reshape(3, 3), shape)
+    return _Placed(int(model.site_bodyid[site]), model.site_pos[site].copy(), _matrix(model.site_quat[site]), shape)
 
 
-def _foot_of_geom(model, data, geom: int) -> _Placed:
-    """A sphere for round geoms; the lowest face (at the posture) of a box, cylinder, ellipsoid or mesh."""
-    body, size = int(model.geom_bodyid[geom]), model.geom_size[geom]
-    kind = model.geom_type[geom]
+def _foot_of_geom(scene: _Scene, geom: int) -> _Placed:
+    """A sphere for round ends, a curved or flat sole for what lies, the lowest face of what is as good as a box."""
+    model = scene.model
+    kind, size = model.geom_type[geom], model.geom_size[geom]
     if kind == mujoco.mjtGeom.mjGEOM_SPHERE:
-        return _Placed(body, model.geom_pos[geom].copy(), np.eye(3), Sphere(float(size[0])))
-    if kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
-        return _Placed(body, _far_end(model, geom), np.eye(3), Sphere(float(size[0])))
-    if kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
-        return _bottom_of_cylinder(model, data, geom)
+        return _Placed(int(model.geom_bodyid[geom]), model.geom_pos[geom].copy(), np.eye(3), Sphere(float(size[0])))
+    if kind == mujoco.mjtGeom.mjGEOM_CAPSULE or kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
+        round_ends = kind == mujoco.mjtGeom.mjGEOM_CAPSULE
+        if abs(_geom_world(scene, geom)[2, 2]) < UPRIGHT:
+            return _lying(scene, geom, round_ends)
+        return _lower_end(scene, geom) if round_ends else _bottom_of_cylinder(scene, geom)
+    if kind == mujoco.mjtGeom.mjGEOM_MESH:
+        return _bottom_of_mesh(scene, geom)
     half, centre = model.geom_aabb[geom, 3:], model.geom_aabb[geom, :3]
-    return _bottom_of_box(model, data, geom, centre, half)
+    return _bottom_of_box(scene, geom, centre, half)
 
 
-def _foot_of_body(model, data, body: int) -> _Placed:
+def _foot_of_body(scene: _Scene, body: int) -> _Placed:
     """The lowest collision geom of the body, or the body's own frame if it has none."""
+    model = scene.model
     geoms = [
         g
         for g in range(model.body_geomadr[body], model.body_geomadr[body] + model.body_geomnum[body])
         if model.geom_contype[g] or model.geom_conaffinity[g]
     ]
     if not geoms:
-        return _Placed(body, np.zeros(3), np.eye(3), BARE_BODY_SHAPE)
-    return _foot_of_geom(model, data, min(geoms, key=lambda g: _lowest_height(model, data, g)))
+        return _Placed(body, np.zeros(3), np.eye(3), None)
+    return _foot_of_geom(scene, min(geoms, key=lambda g: _lowest_height(scene, g)))
 
 
-def _lowest_height(model, data, geom: int) -> float:
+def _lowest_height(scene: _Scene, geom: int) -> float:
     """Lowest world z of the geom's bounding box (m)."""
-    up = data.geom_xmat[geom].reshape(3, 3)[2]
-    centre, half = model.geom_aabb[geom, :3], model.geom_aabb[geom, 3:]
-    return float(data.geom_xpos[geom, 2] + up @ centre - np.abs(up) @ half)
+    up = _geom_world(scene, geom)[2]
+    centre, half = scene.model.geom_aabb[geom, :3], scene.model.geom_aabb[geom, 3:]
+    return float(scene.data.geom_xpos[geom, 2] + up @ centre - np.abs(up) @ half)
+
+
+def _geom_world(scene: _Scene, geom: int) -> np.ndarray:
+    """Orientation of the geom in the world."""
+    return scene.data.geom_xmat[geom].reshape(3, 3)
 
 
 def _geom_rotation(model, geom: int) -> np.ndarray:
+    """Orientation of the geom in its body."""
+    return _matrix(model.geom_quat[geom])
+
+
+def _matrix(quaternion: np.ndarray) -> np.ndarray:
     rotation = np.zeros(9)
-    mujoco.mju_quat2Mat(rotation, model.geom_quat[geom])
+    mujoco.mju_quat2Mat(rotation, quaternion)
     return rotation.reshape(3, 3)
 
 
-def _far_end(model, geom: int) -> np.ndarray:
-    """Centre of the end cap of a capsule that is farther from its body's joint (body frame)."""
-    body = model.geom_bodyid[geom]
-    anchor = model.jnt_pos[model.body_jntadr[body]] if model.body_jntnum[body] else np.zeros(3)
-    along = _geom_rotation(model, geom)[:, 2] * model.geom_size[geom, 1]
-    ends = [model.geom_pos[geom] + along, model.geom_pos[geom] - along]
-    return max(ends, key=lambda end: np.linalg.norm(end - anchor))
-
-
-def _bottom_of_cylinder(model, data, geom: int) -> _Placed:
-    """Bottom disc of a cylinder; one lying on its side is taken as the box around it."""
-    up = data.geom_xmat[geom].reshape(3, 3)[2]
+def _lower_end(scene: _Scene, geom: int) -> _Placed:
+    """The end cap of an upright capsule that stands on the ground."""
+    model = scene.model
     radius, half = (float(s) for s in model.geom_size[geom, :2])
-    if abs(up[2]) < 0.7:
-        return _bottom_of_box(model, data, geom, np.zeros(3), np.array([radius, radius, half]))
+    down = -np.sign(_geom_world(scene, geom)[2, 2])
+    end = model.geom_pos[geom] + down * half * _geom_rotation(model, geom)[:, 2]
+    return _Placed(int(model.geom_bodyid[geom]), end, np.eye(3), Sphere(radius))
+
+
+def _lying(scene: _Scene, geom: int, round_ends: bool) -> _Placed:
+    """The whole underside of a capsule or cylinder that lies: a curved sole, y along its axis and z up.
+
+    A capsule becomes the half-cylinder of the same radius r that covers the same area, with length 2 half + pi r / 2. A
+    robot in the x-z plane rolls about y only: across that axis it stands on the line of contact, which is a flat
+    sole along x as long as the geom itself (its caps included) and as wide as it is thick.
+    """
+    model, world = scene.model, _geom_world(scene, geom)
+    radius, half = (float(s) for s in model.geom_size[geom, :2])
+    axis = world[:, 2]
+    up = np.array([0.0, 0.0, 1.0]) - axis[2] * axis
+    up /= np.linalg.norm(up)
+    flat = scene.planar and abs(axis[1]) < UPRIGHT
+    across = np.cross(axis, up)
+    # The half-cylinder's x (or the flat sole's) points forward; along y, to the left.
+    forward = axis if flat else across
+    sign = -1.0 if forward[0] < -AHEAD or (abs(forward[0]) <= AHEAD and forward[1] < 0) else 1.0
+    columns = (sign * axis, -sign * across, up) if flat else (sign * across, sign * axis, up)
+    to_body = _geom_rotation(model, geom) @ world.T
+    rotation = to_body @ np.column_stack(columns)
+    body, middle = int(model.geom_bodyid[geom]), model.geom_pos[geom].copy()
+    if flat:
+        length = 2 * (half + radius if round_ends else half)
+        return _Placed(body, middle - radius * rotation[:, 2], rotation, Box(length, 2 * radius, 2 * radius))
+    width = 2 * half + (np.pi * radius / 2 if round_ends else 0.0)
+    return _Placed(body, middle, rotation, HalfCylinder(radius, float(width)))
+
+
+def _bottom_of_cylinder(scene: _Scene, geom: int) -> _Placed:
+    """Bottom disc of an upright cylinder."""
+    model = scene.model
+    radius, half = (float(s) for s in model.geom_size[geom, :2])
     rotation = _geom_rotation(model, geom)
-    if up[2] < 0:  # the cylinder's axis points down: turn its frame about x
+    if _geom_world(scene, geom)[2, 2] < 0:  # the cylinder's axis points down: turn its frame about x
         rotation = rotation @ np.diag([1.0, -1.0, -1.0])
     position = model.geom_pos[geom] - rotation[:, 2] * half
     return _Placed(int(model.geom_bodyid[geom]), position, rotation, Cylinder(radius, 2 * half))
 
 
-def _bottom_of_box(model, data, geom: int, centre: np.ndarray, half: np.ndarray) -> _Placed:
-    """Lowest face of a box (geom frame); z up through it, x along the edge nearest the world's x axis."""
-    world = data.geom_xmat[geom].reshape(3, 3)
+def _bottom_of_mesh(scene: _Scene, geom: int) -> _Placed:
+    """Lowest face of the box around a mesh, along the axes in which the mesh is written.
+
+    MuJoCo turns a mesh into its principal axes of inertia; a sole along those would be tilted.
+    """
+    model, mesh = scene.model, scene.model.geom_dataid[geom]
+    first = model.mesh_vertadr[mesh]
+    vertices = model.mesh_vert[first : first + model.mesh_vertnum[mesh]]
+    turn = _matrix(model.mesh_quat[mesh])  # from principal axes to those of the file
+    written = vertices @ turn.T
+    lower, upper = written.min(axis=0), written.max(axis=0)
+    return _bottom_of_box(scene, geom, (lower + upper) / 2, (upper - lower) / 2, turn.T)
+
+
+def _bottom_of_box(
+    scene: _Scene, geom: int, centre: np.ndarray, half: np.ndarray, turn: np.ndarray | None = None
+) -> _Placed:
+    """Lowest face of a box; z up through it, x along the edge nearest the world's x axis.
+
+    Centre and half sides are given in axes that `turn` takes to those of the geom (None: they are the same).
+    """
+    turn = np.eye(3) if turn is None else turn
+    world = _geom_world(scene, geom) @ turn
     z = int(np.argmax(np.abs(world[2])))
     x = max((k for k in range(3) if k != z), key=lambda k: abs(world[0, k]))
     axes = np.zeros((3, 3))
@@ -276,7 +353,7 @@ def _bottom_of_box(model, data, geom: int, centre: np.ndarray, half: np.ndarray)
     axes[x, 0] = 1.0 if world[0, x] >= 0 else -1.0
     axes[:, 1] = np.cross(axes[:, 2], axes[:, 0])
     y = 3 - x - z
-    rotation = _geom_rotation(model, geom)
-    position = model.geom_pos[geom] + rotation @ (centre - axes[:, 2] * half[z])
+    rotation = _geom_rotation(scene.model, geom) @ turn
+    position = scene.model.geom_pos[geom] + rotation @ (centre - axes[:, 2] * half[z])
     shape = Box(*(2 * float(half[k]) for k in (x, y, z)))
-    return _Placed(int(model.geom_bodyid[geom]), position, rotation @ axes, shape)
+    return _Placed(int(scene.model.geom_bodyid[geom]), position, rotation @ axes, shape)

@@ -1,10 +1,9 @@
 """Loading: from a recipe to a compiled MuJoCo model, and from that to the fields of a Robot."""
 
 import hashlib
-import warnings
 import xml.etree.ElementTree as ElementTree
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import jax
@@ -13,13 +12,16 @@ import numpy as np
 
 from softground.errors import RobotError
 from softground.robots import catalogue
-from softground.robots.feet import find_feet
+from softground.robots.actuators import motors, rotors
+from softground.robots.feet import Shape, find_feet
+from softground.robots.flags import switched_off
 from softground.robots.locking import lock_joints, match_joints
 from softground.robots.names import close_matches
 from softground.robots.planar import out_of_plane_joints, plane_base
 from softground.robots.posture import Posture, find_posture, join, split
 from softground.robots.recipe import Recipe
-from softground.robots.tree import BALL, FREE, HINGE, SLIDE, build_tree
+from softground.robots.tree import FREE, HINGE, SLIDE, build_tree
+from softground.robots.unsupported import leave_out, refuse
 from softground.robots.urdf import read_urdf
 
 
@@ -31,34 +33,38 @@ class Built:
     model: mujoco.MjModel
     posture: np.ndarray
     entry: catalogue.Entry
+    feet: dict[str, Shape | None] | None
+    """Names of the feet with their shapes (None: from the model); None: those marked in the model."""
+    motors_given: bool
+    """Whether the file says which joints have motors."""
 
 
 def load_fields(recipe: Recipe) -> dict:
     """Everything `Robot` holds, read from the model that the recipe describes."""
     built = build(recipe)
     model, source = built.model, recipe.source
-    _check_supported(model, source)
     tree, parameters, attachments = build_tree(model)
-    wanted_feet = built.entry.feet_argument() if recipe.feet is None else recipe.feet_argument()
+    armature, damping = rotors(model)
     moving = [b for b in range(1, model.nbody) if model.body_jntnum[b] > 0]
     joint_range = _joint_range(model)
+    planar = not out_of_plane_joints(model, split(model, built.posture))
     fields = dict(
         name=built.entry.name,
         tree=tree,
         joint_names=tuple(model.joint(j).name for j in range(model.njnt)),
         body_names=tuple(model.body(b).name for b in moving),
         limited=tuple(int(i) for i in np.flatnonzero(np.isfinite(joint_range).any(axis=1))),
-        planar=not out_of_plane_joints(model, split(model, built.posture)),
-        parameters=parameters,
-        feet=find_feet(model, attachments, built.posture, wanted_feet, source),
-        gravity=model.opt.gravity.copy(),
-        damping=_linear(model.dof_damping, model.nv),
-        stiffness=_linear(model.jnt_stiffness, model.njnt)[model.dof_jntid],
+        planar=planar,
+        parameters=replace(parameters, armature=parameters.armature + armature),
+        feet=find_feet(model, attachments, built.posture, planar, built.feet, source),
+        gravity=_unless_off(model, model.opt.gravity, "gravity"),
+        damping=_unless_off(model, model.dof_damping + damping, "damper"),
+        stiffness=_unless_off(model, model.jnt_stiffness[model.dof_jntid], "spring"),
         spring_reference=_per_dof(model, model.qpos_spring),
-        friction_loss=model.dof_frictionloss.copy(),
+        friction_loss=_unless_off(model, model.dof_frictionloss, "frictionloss", "constraint"),
         joint_range=joint_range,
         posture=built.posture,
-        **_motors(model),
+        **motors(model, built.motors_given, source),
     )
     sha256 = _digest(fields)
     _remember(sha256, False, model)
@@ -66,14 +72,19 @@ def load_fields(recipe: Recipe) -> dict:
 
 
 def build(recipe: Recipe, meshes: bool = False) -> Built:
-    """Compile the model: read the file, lock joints, make it planar."""
+    """Compile the model: read the file, lock joints, make it planar; refuse what the dynamics do not have."""
     entry = catalogue.resolve(recipe.source)
     source = recipe.source
-    spec = read_spec(entry.path, source, meshes)
+    feet = entry.feet_argument() if recipe.feet is None else recipe.feet_argument()
+    unshaped = [name for name, shape in (feet or {}).items() if shape is None]
+    spec, motors_given = read_spec(entry.path, source, meshes, unshaped)
     _name_everything(spec)
     for frame in entry.frames:
         spec.body(frame.body).add_site(name=frame.name, pos=frame.position)
     model = compile_spec(spec, source)
+    if recipe.ignore:
+        leave_out(spec, recipe.ignore, source)
+        model = compile_spec(spec, source)
     wanted = recipe.posture if recipe.posture is not None else entry.posture()
     posture = find_posture(model, dict(wanted) if isinstance(wanted, tuple) else wanted, source)
     edited = bool(entry.lock or entry.keep or recipe.lock)
@@ -81,19 +92,28 @@ def build(recipe: Recipe, meshes: bool = False) -> Built:
         lock = [(name, None) for name in entry.locked_joints(posture)]
         spec, model, posture = _lock(spec, model, posture, [*lock, *recipe.lock], source)
     if recipe.planar:
-        spec, model, posture = _make_planar(spec, model, posture, source)
+        spec, model, posture = _lock_out_of_plane(spec, model, posture, source)
         edited = True
+    if model.njnt == 0:
+        raise RobotError(f"{source}: the model has no joints: nothing in it can move")
+    refuse(model, source)  # what the locked joints had is gone; the planar base may yet take motors with it
+    if recipe.planar and out_of_plane_joints(model, posture):
+        posture = plane_base(spec, model, posture, source)
+        model = compile_spec(spec, source)
     qpos = join(model, posture)
     if edited or model.nkey == 0:
         for key in list(spec.keys):  # of a model that was planar already: they may bear the same name
             spec.delete(key)
         spec.add_key(name="stand", qpos=qpos)
         model = compile_spec(spec, source)
-    return Built(spec, model, qpos, entry)
+    return Built(spec, model, qpos, entry, feet, motors_given)
 
 
-def read_spec(path: Path, source: str, meshes: bool) -> mujoco.MjSpec:
-    """Parse an MJCF or URDF file, told apart by its root element."""
+def read_spec(path: Path, source: str, meshes: bool, feet: list[str]) -> tuple[mujoco.MjSpec, bool]:
+    """Parse an MJCF or URDF file, told apart by its root element; also whether it says where motors are.
+
+    `feet` are those that take their shape from the file.
+    """
     if not path.is_file():
         raise RobotError(
             f"no robot {source!r}: neither a file nor in the catalogue. " + close_matches(source, catalogue.NAMES)
@@ -104,9 +124,10 @@ def read_spec(path: Path, source: str, meshes: bool) -> mujoco.MjSpec:
         raise RobotError(f"{path}: not well-formed XML: {error}") from error
     try:
         if root.tag == "robot":
-            return read_urdf(root, path, meshes)
+            return read_urdf(root, path, meshes, feet), True
         if root.tag == "mujoco":
-            return mujoco.MjSpec.from_file(str(path))
+            spec = mujoco.MjSpec.from_file(str(path))
+            return spec, len(spec.actuators) > 0
     except RobotError:
         raise
     except ValueError as error:
@@ -168,49 +189,26 @@ def _lock(spec, model, posture: Posture, lock, source: str):
         raise RobotError(f"{source}: lock leaves no joint free")
     if spec.frames:  # poses inside <frame> are relative to it: write them out flat first
         spec = mujoco.MjSpec.from_string(spec.to_xml(), assets=spec.assets)
-    lock_joints(spec, model, values)
+    lock_joints(spec, model, values, source)
     posture = {name: value for name, value in posture.items() if name not in values}
     return spec, compile_spec(spec, source), posture
 
 
-def _make_planar(spec, model, posture: Posture, source: str):
-    """Free base to x, z, pitch; every other joint that leaves the plane locked."""
+def _lock_out_of_plane(spec, model, posture: Posture, source: str):
+    """Lock every joint that leaves the plane, but for free ones: the base becomes x, z and pitch."""
     outside = out_of_plane_joints(model, posture)
-    if not outside:
-        return spec, model, posture
-    free = [name for name in outside if model.joint(name).type[0] == FREE]
-    leaving = [(name, None) for name in outside if name not in free]
-    if len(outside) == len(posture):
+    leaving = [(name, None) for name in outside if model.joint(name).type[0] != FREE]
+    if outside and len(outside) == len(posture):
         raise RobotError(
             f"{source}: cannot be made planar: at the posture none of its joints turns about "
             "world y or slides in x-z (joints that spread the legs can be set upright with lock={...: 0})"
         )
-    if leaving:
-        spec, model, posture = _lock(spec, model, posture, leaving, source)
-    posture = plane_base(spec, model, posture, source)
-    return spec, compile_spec(spec, source), posture
+    return _lock(spec, model, posture, leaving, source) if leaving else (spec, model, posture)
 
 
-def _check_supported(model: mujoco.MjModel, source: str) -> None:
-    """Refuse what would be wrong, warn of what is left out."""
-    if model.njnt == 0:
-        raise RobotError(f"{source}: the model has no joints: nothing in it can move")
-    sprung = [
-        model.joint(j).name
-        for j in range(model.njnt)
-        if model.jnt_type[j] in (FREE, BALL) and np.any(model.jnt_stiffness[j])
-    ]
-    if sprung:
-        raise RobotError(f"{source}: springs on free or ball joints are not supported: {', '.join(sprung)}")
-    left_out = {"equality constraints": model.neq, "tendons": model.ntendon}
-    found = [f"{count} {what}" for what, count in left_out.items() if count]
-    if found:
-        warnings.warn(f"{source}: {' and '.join(found)} are not part of the dynamics and are ignored", stacklevel=4)
-
-
-def _linear(coefficients: np.ndarray, count: int) -> np.ndarray:
-    """The linear coefficient of springs or dampers (MuJoCo may store those of a polynomial after it)."""
-    return np.array(coefficients, float).reshape(count, -1)[:, 0].copy()
+def _unless_off(model: mujoco.MjModel, values: np.ndarray, *flags: str) -> np.ndarray:
+    """A copy of the values; zeros where a flag of the file switches them off."""
+    return np.zeros_like(values) if switched_off(model, *flags) else np.array(values, float)
 
 
 def _per_dof(model: mujoco.MjModel, per_q: np.ndarray) -> np.ndarray:
@@ -223,56 +221,18 @@ def _per_dof(model: mujoco.MjModel, per_q: np.ndarray) -> np.ndarray:
 
 
 def _joint_range(model: mujoco.MjModel) -> np.ndarray:
-    """(nv, 2) limits of slides and hinges, infinite elsewhere."""
+    """(nv, 2) limits of slides and hinges, infinite elsewhere.
+
+    MuJoCo's limits push back from `margin` before the end of the range on, to which they bring the joint back: that is
+    where the limit is.
+    """
     limits = np.tile([-np.inf, np.inf], (model.nv, 1))
+    if switched_off(model, "limit", "constraint"):
+        return limits
     for j in range(model.njnt):
         if model.jnt_limited[j] and model.jnt_type[j] in (SLIDE, HINGE):
-            limits[model.jnt_dofadr[j]] = model.jnt_range[j]
+            limits[model.jnt_dofadr[j]] = model.jnt_range[j] + model.jnt_margin[j] * np.array([1.0, -1.0])
     return limits
-
-
-def _motors(model: mujoco.MjModel) -> dict:
-    """Actuated dofs and their effort limits: motors on slides and hinges; if none, all but the base."""
-    limit: dict[int, float] = {}
-    for actuator in range(model.nu):
-        joint = model.actuator_trnid[actuator, 0]
-        on_joint = model.actuator_trntype[actuator] == mujoco.mjtTrn.mjTRN_JOINT
-        if on_joint and model.jnt_type[joint] in (SLIDE, HINGE):
-            dof = int(model.jnt_dofadr[joint])
-            limit[dof] = limit.get(dof, 0.0) + _motor_limit(model, actuator)
-    if model.nu == 0:
-        limit = {
-            int(model.jnt_dofadr[j]): np.inf
-            for j in range(model.njnt)
-            if model.jnt_type[j] in (SLIDE, HINGE) and not _is_base(model, j)
-        }
-    for dof in limit:
-        joint = model.dof_jntid[dof]
-        if model.jnt_actfrclimited[joint]:
-            limit[dof] = min(limit[dof], float(np.abs(model.jnt_actfrcrange[joint]).max()))
-    return dict(actuated=tuple(limit), torque_limit=np.array(list(limit.values()), float))
-
-
-def _is_base(model: mujoco.MjModel, joint: int) -> bool:
-    """Whether the joint is one of several that carry a root body (a planar or spatial base)."""
-    body = model.jnt_bodyid[joint]
-    return bool(model.body_parentid[body] == 0 and model.body_jntnum[body] > 1)
-
-
-def _motor_limit(model: mujoco.MjModel, actuator: int) -> float:
-    """Greatest joint effort of one actuator (N m, N)."""
-    gear = abs(float(model.actuator_gear[actuator, 0]))
-    limit = np.inf
-    if model.actuator_forcelimited[actuator]:
-        limit = gear * float(np.abs(model.actuator_forcerange[actuator]).max())
-    direct = (
-        model.actuator_gaintype[actuator] == mujoco.mjtGain.mjGAIN_FIXED
-        and model.actuator_biastype[actuator] == mujoco.mjtBias.mjBIAS_NONE
-    )
-    if direct and model.actuator_ctrllimited[actuator]:
-        gain = abs(float(model.actuator_gainprm[actuator, 0]))
-        limit = min(limit, gear * gain * float(np.abs(model.actuator_ctrlrange[actuator]).max()))
-    return limit
 
 
 def _digest(fields: dict) -> str:

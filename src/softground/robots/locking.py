@@ -15,6 +15,7 @@ from softground.robots.rotations import (
     quaternion_product_numpy,
 )
 from softground.robots.tree import BALL, FREE, SLIDE
+from softground.robots.unsupported import delete_all, has_effect
 
 
 def match_joints(lock: Iterable[tuple[str, float | None]], posture: Posture, source: str) -> dict[str, np.ndarray]:
@@ -34,29 +35,42 @@ def match_joints(lock: Iterable[tuple[str, float | None]], posture: Posture, sou
     return values
 
 
-def lock_joints(spec: mujoco.MjSpec, model: mujoco.MjModel, values: dict[str, np.ndarray]) -> None:
+def lock_joints(spec: mujoco.MjSpec, model: mujoco.MjModel, values: dict[str, np.ndarray], source: str) -> None:
     """Weld the joints at the given values, in place. `model` is the spec as compiled before."""
     for body in {model.joint(name).bodyid[0] for name in values}:
         _bake_body(spec, model, int(body), values)
+    drop_references(spec, values, source)
     for name in values:
         spec.delete(spec.joint(name))
-    drop_references(spec, values)
 
 
-def drop_references(spec: mujoco.MjSpec, joints: Iterable[str]) -> None:
-    """Delete what would not compile without the joints: keyframes, and their motors, sensors, equalities."""
+def drop_references(spec: mujoco.MjSpec, joints: Iterable[str], source: str) -> None:
+    """Delete what would not compile without the joints: keyframes, sensors, their motors, equalities between them.
+
+    An equality or tendon that ties a joint which stays to one that goes cannot be kept, nor dropped in silence.
+    """
     joints = set(joints)
-    for key in list(spec.keys):
-        spec.delete(key)
-    for actuator in list(spec.actuators):
-        if actuator.target in joints:
-            spec.delete(actuator)
-    for sensor in list(spec.sensors):
-        if sensor.objname in joints:
-            spec.delete(sensor)
-    for equality in list(spec.equalities):
-        if equality.name1 in joints or equality.name2 in joints:
+    delete_all(spec, spec.keys)
+    delete_all(spec, spec.sensors)
+    on_joint = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
+    delete_all(spec, [a for a in spec.actuators if a.trntype in on_joint and a.target in joints])
+    for equality in [e for e in spec.equalities if e.type == mujoco.mjtEq.mjEQ_JOINT]:
+        ends = {equality.name1, equality.name2} - {""}
+        if ends & joints and ends - joints and equality.active:
+            raise RobotError(
+                f"{source}: an equality ties joint {min(ends - joints)!r} to {min(ends & joints)!r}, which is locked: "
+                "lock both, or load it without: ignore=['equality']"
+            )
+        if ends & joints:
             spec.delete(equality)
+    for tendon in list(spec.tendons):
+        if not any(wrap.type == mujoco.mjtWrap.mjWRAP_JOINT and wrap.target.name in joints for wrap in tendon.path):
+            continue
+        if has_effect(tendon) or tendon.name in {a.target for a in spec.actuators}:
+            raise RobotError(
+                f"{source}: tendon {tendon.name!r} pulls a joint that is locked: load it without: ignore=['tendon']"
+            )
+        spec.delete(tendon)
 
 
 def set_body_pose(body: mujoco.MjsBody, position: np.ndarray, quaternion: np.ndarray) -> None:

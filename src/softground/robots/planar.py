@@ -46,8 +46,8 @@ def plane_base(spec: mujoco.MjSpec, model: mujoco.MjModel, posture: Posture, sou
         raise RobotError(f"{source}: cannot be made planar: joints are already named {', '.join(taken)}")
     pose = join(model, posture)[model.joint(free[0]).qposadr[0] :][:7]
     body = spec.body(model.body(model.joint(free[0]).bodyid[0]).name)
+    drop_references(spec, free, source)
     spec.delete(spec.joint(free[0]))
-    drop_references(spec, free)
     set_body_pose(body, pose[:3], pose[3:])
     to_body = quaternion_matrix_numpy(pose[3:]).T  # joint axes are written in the body frame
     slide, hinge = mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE

@@ -1,7 +1,7 @@
 """Recipe: what a robot was loaded from, as a hashable value that can be kept, compared and loaded again."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from softground.errors import RobotError
@@ -18,6 +18,8 @@ class Recipe:
     lock: tuple[tuple[str, float | None], ...]
     planar: bool
     posture: str | tuple[tuple[str, float], ...] | None
+    ignore: tuple[str, ...] = field(default=(), metadata={"absent_from_old_files": True})
+    """Features of the file that the robot is loaded without."""
 
     @classmethod
     def of(
@@ -27,6 +29,7 @@ class Recipe:
         lock: Iterable[str] | Mapping[str, float] = (),
         planar: bool = False,
         posture: str | Mapping[str, float] | None = None,
+        ignore: Iterable[str] = (),
     ) -> "Recipe":
         """Canonical form of the arguments of `Robot.load`."""
         return cls(
@@ -35,6 +38,7 @@ class Recipe:
             lock=_pairs(lock, "lock"),
             planar=bool(planar),
             posture=posture if posture is None or isinstance(posture, str) else tuple(posture.items()),
+            ignore=tuple(name for name, _ in _pairs(ignore, "ignore")),
         )
 
     def feet_argument(self) -> dict[str, Shape | None] | None:

@@ -84,6 +84,7 @@ class Robot(eqx.Module):
         lock: Iterable[str] | Mapping[str, float] = (),
         planar: bool = False,
         posture: str | Mapping[str, float] | None = None,
+        ignore: Iterable[str] = (),
     ) -> "Robot":
         """Load a robot from the catalogue (`softground.robots.available()`) or from an MJCF or URDF file.
 
@@ -97,11 +98,14 @@ class Robot(eqx.Module):
             planar: reduce a free base to x, z and pitch, and weld every joint that leaves the x-z plane.
             posture: name of a keyframe, or joint values (the rest at the model's reference); None takes
                 keyframe 'home' or 'stand', else the model's reference.
+            ignore: features of the file to leave out that the dynamics do not have and that are refused otherwise,
+                such as 'equality' or 'tendon' (docs/model_files.md): the robot is then another one than the file's.
 
         Raises:
-            RobotError: the file cannot be read, a name is unknown, a moving body has no inertia, ...
+            RobotError: the file cannot be read, says what the dynamics do not have, a name is unknown, a moving body
+                has no inertia, ...
         """
-        return cls.from_recipe(Recipe.of(path_or_name, feet, lock, planar, posture))
+        return cls.from_recipe(Recipe.of(path_or_name, feet, lock, planar, posture, ignore))
 
     @classmethod
     def from_recipe(cls, recipe: Recipe) -> "Robot":

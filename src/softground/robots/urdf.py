@@ -1,12 +1,13 @@
 """URDF files: made ready for MuJoCo's parser without letting it drop, fuse or invent anything that moves.
 
 MuJoCo by itself fuses links joined by fixed joints (losing sole frames), infers missing inertias from
-geometry, equalises inertias it finds unphysical, welds the root to the world and fails on package:// mesh
-paths.
+geometry, equalises inertias it finds unphysical, welds the root to the world, limits continuous joints and fails on
+package:// mesh paths.
 """
 
 import os
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,19 +22,51 @@ FREE_JOINT = "floating_base"
 MESH_SUFFIXES = {".stl", ".obj", ".msh"}  # what MuJoCo reads; .dae is not among them
 
 
-def read_urdf(root: ElementTree.Element, path: Path, meshes: bool) -> mujoco.MjSpec:
-    """MuJoCo spec of a parsed URDF: all links kept, a free base, a motor on every single-dof joint."""
+def read_urdf(root: ElementTree.Element, path: Path, meshes: bool, feet: Collection[str]) -> mujoco.MjSpec:
+    """MuJoCo spec of a parsed URDF: all links kept, a free base, a motor on every single-dof joint.
+
+    A joint whose effort is limited to 0 has no motor. `feet` are the links that take the shape of a foot from their
+    collision geometry.
+    """
+    _check_joints(root, path)
     _merge_inertias(root, path)
+    _box_in_feet(root, path, feet)
     _drop_meshes(root, path, keep_visual=meshes)
     _set_compiler(root)
+    powerless = {joint.get("name") for joint in root.findall("joint") if _effort(joint) == 0}
     spec = mujoco.MjSpec.from_string(ElementTree.tostring(root, encoding="unicode"))
     for body in spec.worldbody.bodies:
         if not body.joints and body.name != "world":
             body.add_freejoint(name=FREE_JOINT)
     for joint in spec.joints:
-        if joint.type in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE):
+        scalar = joint.type in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
+        if scalar and joint.name not in powerless:
             spec.add_actuator(name=joint.name, target=joint.name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
     return spec
+
+
+def _check_joints(root: ElementTree.Element, path: Path) -> None:
+    """Refuse kinds of joint that MuJoCo's parser reads in part, and take the limits of continuous joints out."""
+    for joint in root.findall("joint"):
+        name, kind = joint.get("name"), joint.get("type")
+        if kind == "planar":
+            raise RobotError(
+                f"{path}: joint {name!r} is planar: write two prismatic joints and a continuous one, or make it "
+                "floating and load the robot with planar=True"
+            )
+        if joint.find("mimic") is not None and kind not in ("revolute", "continuous", "prismatic", "fixed"):
+            raise RobotError(f"{path}: joint {name!r} of type {kind!r} cannot mimic another: remove its <mimic>")
+        limit = joint.find("limit")
+        if kind == "continuous" and limit is not None:
+            for end in ("lower", "upper"):
+                limit.attrib.pop(end, None)
+
+
+def _effort(joint: ElementTree.Element) -> float | None:
+    """Greatest effort of a joint (N m, N); None where the file gives none."""
+    limit = joint.find("limit")
+    text = None if limit is None else limit.get("effort")
+    return None if text is None else float(text)
 
 
 def _merge_inertias(root: ElementTree.Element, path: Path) -> None:
@@ -141,22 +174,72 @@ def _link_of(joint: ElementTree.Element, role: str) -> str:
     return "" if element is None else element.get("link", "")
 
 
+def _box_in_feet(root: ElementTree.Element, path: Path, feet: Collection[str]) -> None:
+    """Replace the collision meshes of feet without a primitive geometry by their bounding boxes, axes of the mesh."""
+    for link in root.findall("link"):
+        elements = [e for e in link.findall("collision") if e.find("geometry") is not None]
+        meshes = [e for e in elements if e.find("geometry/mesh") is not None]
+        if link.get("name") in feet and len(meshes) == len(elements):
+            for element in meshes:
+                _box_in(element, link.get("name", ""), path)
+
+
+def _box_in(collision: ElementTree.Element, foot: str, path: Path) -> None:
+    """Replace the mesh of a <collision> by its bounding box, in place."""
+    geometry, mesh = collision.find("geometry"), collision.find("geometry/mesh")
+    assert geometry is not None
+    assert mesh is not None
+    lower, upper = _mesh_bounds(mesh, foot, path)
+    position, rotation = _read_origin(collision)
+    centre = position + rotation @ (lower + upper) / 2
+    origin = collision.find("origin")
+    if origin is None:
+        origin = ElementTree.SubElement(collision, "origin")
+    origin.set("xyz", " ".join(map(repr, centre.tolist())))
+    geometry.remove(mesh)
+    ElementTree.SubElement(geometry, "box", size=" ".join(map(repr, (upper - lower).tolist())))
+
+
+def _mesh_bounds(mesh: ElementTree.Element, foot: str, path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Least and greatest coordinates (m) of a mesh in its own frame, scaled as the file says."""
+    import trimesh  # half a second, and few robots have such feet
+
+    name = mesh.get("filename", "")
+    remedy = (
+        f"give its shape, feet={{{foot!r}: Box(length, width, height)}}, or add a <collision> with a box, cylinder or "
+        "sphere to the link"
+    )
+    start = f"{path}: the only collision geometry of foot {foot!r} is the mesh {name!r}, which"
+    found = _find_file(name, path)
+    if found is None:
+        raise RobotError(f"{start} is not there: {remedy}")
+    try:
+        bounds = np.asarray(trimesh.load_mesh(found).bounds, dtype=float)
+        scale = np.array([float(x) for x in mesh.get("scale", "1 1 1").split()])
+        corners = np.sort(bounds * scale, axis=0)  # a mirrored mesh has a negative scale
+    except Exception as error:  # trimesh's readers raise whatever their parser does
+        raise RobotError(f"{start} cannot be read ({error}): {remedy}") from error
+    if corners.shape != (2, 3) or not np.isfinite(corners).all():
+        raise RobotError(f"{start} is empty: {remedy}")
+    return corners[0], corners[1]
+
+
 def _drop_meshes(root: ElementTree.Element, path: Path, keep_visual: bool) -> None:
-    """Remove mesh geometry, which the dynamics do not need; keep visual ones that can be found if asked."""
+    """Remove mesh geometry, which the dynamics do not need; keep visual ones that MuJoCo can draw if asked."""
     for link in root.findall("link"):
         for kind in ("visual", "collision"):
             for element in link.findall(kind):
                 mesh = element.find("geometry/mesh")
                 if mesh is None:
                     continue
-                found = _find_mesh(mesh.get("filename", ""), path) if keep_visual and kind == "visual" else None
-                if found is None:
+                found = _find_file(mesh.get("filename", ""), path) if keep_visual and kind == "visual" else None
+                if found is None or found.suffix.lower() not in MESH_SUFFIXES:
                     link.remove(element)
                 else:
                     mesh.set("filename", str(found))
 
 
-def _find_mesh(filename: str, urdf: Path) -> Path | None:
+def _find_file(filename: str, urdf: Path) -> Path | None:
     """The file a mesh reference means, looked for as ROS would and in the folders above the URDF."""
     if not filename.startswith("package://"):
         candidates = [urdf.parent / filename.removeprefix("file://")]
@@ -166,10 +249,7 @@ def _find_mesh(filename: str, urdf: Path) -> Path | None:
         roots = [Path(p) for p in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if p]
         candidates = [folder / inside for folder in [*roots, *urdf.resolve().parents]]
         candidates += [folder / rest for folder in urdf.resolve().parents if folder.name == package]
-    for candidate in candidates:
-        if candidate.suffix.lower() in MESH_SUFFIXES and candidate.is_file():
-            return candidate
-    return None
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 def _set_compiler(root: ElementTree.Element) -> None:

@@ -110,7 +110,12 @@ def _stored(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
 
 
 def _filled(cls: type, fields: dict[str, Any], path: str) -> Any:
-    """An instance with exactly these fields; its constructor has done its work before it was described."""
+    """An instance with exactly these fields; its constructor has done its work before it was described.
+
+    A field that older versions did not write has the metadata "absent_from_old_files", and its default stands for it.
+    """
+    added = {f.name: f.default for f in dataclasses.fields(cls) if f.metadata.get("absent_from_old_files")}
+    fields = added | fields
     expected = {field.name for field in dataclasses.fields(cls)}
     if expected != set(fields):
         raise FileFormatError(
