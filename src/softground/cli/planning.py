@@ -44,6 +44,9 @@ def plan(
     state: Annotated[Path | None, typer.Option(help="Save the solve here as it goes; given again, it goes on.")] = None,
     feet: Annotated[list[str] | None, typer.Option(help="Bodies, geoms or sites; commas, or give it again.")] = None,
     lock: Annotated[list[str] | None, typer.Option(help="Joints to weld, * allowed; commas, or again.")] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="Features of the model file to do without: equality, tendon, ...")
+    ] = None,
     planar: Annotated[bool, typer.Option("--planar", help="Keep to the x-z plane.")] = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -58,7 +61,7 @@ def plan(
     from softground.simulation import Ground, save_run
 
     form, aim = command.dynamics_named(dynamics), objective_named(objective)
-    model = Robot.load(robot, feet=names(feet), lock=names(lock) or (), planar=planar)
+    model = Robot.load(robot, feet=names(feet), lock=names(lock) or (), planar=planar, ignore=names(ignore) or ())
     surface = surface_of(slope, terrain)
     soil = Ground(medium_of(ground, strength=strength), surface)
     problem = aim(walking(model, soil, speed, knots=knots, dt=dt, period=period))

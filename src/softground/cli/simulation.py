@@ -44,6 +44,9 @@ def simulate(
     out: Annotated[Path, typer.Option(help="Run file to write (netCDF).")] = Path("run.nc"),
     feet: Annotated[list[str] | None, typer.Option(help="Bodies, geoms or sites; commas, or give it again.")] = None,
     lock: Annotated[list[str] | None, typer.Option(help="Joints to weld, * allowed; commas, or again.")] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="Features of the model file to do without: equality, tendon, ...")
+    ] = None,
     planar: Annotated[bool, typer.Option("--planar", help="Keep to the x-z plane.")] = False,
     dt: Annotated[float, typer.Option(help="Time step, s.")] = 0.002,
     every: Annotated[int, typer.Option(help="Keep one sample per this many steps.")] = 1,
@@ -70,7 +73,7 @@ def simulate(
 
     surface = surface_of(slope, terrain)
     medium = medium_of(ground, strength=strength, **grains)
-    model = Robot.load(robot, feet=names(feet), lock=names(lock) or (), planar=planar)
+    model = Robot.load(robot, feet=names(feet), lock=names(lock) or (), planar=planar, ignore=names(ignore) or ())
     simulator = Simulator(model, Ground(medium, surface), dt)
     v = None if seed is None else 0.1 * np.random.default_rng(seed).normal(size=model.nv)
     state = simulator.initial_state(v=v, height=height)
