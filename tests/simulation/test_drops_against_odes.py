@@ -10,9 +10,9 @@ order. How far it errs is not a snapshot: each kind of step has a *modified equa
 and the adaptive solver gives C as well. Touching down adds nothing to C: all errors of the one step that does are of
 second order, if its force is continuous in depth (tests/simulation/test_continuous_steps.py).
 
-    springs   w1 = w + dt a(d + dt w1/2, w1),  d1 = d + dt w1:    d' = w + h a/2,  w' = a + h a a_w/2
-    grains    w1 = w + dt a(d),                d1 = d + dt w1:    d' = w + h a/2,  w' = a - h w a_d/2
-    wedge     P1 = P + dt G(D1),               D1 = D + dt P/M:   D' = u - h (u u_D + G/M)/2,  P' = G + h u G_D/2
+    springs   w1 = w + dt a(d1, w1),  d1 = d + dt w1:    d' = w + h a/2,  w' = a + h (a a_w + w a_d)/2
+    grains    w1 = w + dt a(d),       d1 = d + dt w1:    d' = w + h a/2,  w' = a - h w a_d/2
+    wedge     P1 = P + dt G(D1),      D1 = D + dt P/M:   D' = u - h (u u_D + G/M)/2,  P' = G + h u G_D/2
 
 with a = g - F/m. The wedge carries the mass of its grains at the depth D of the step before: M = m + added mass(D),
 P = M u its momentum, G = m g - F.
@@ -100,7 +100,7 @@ class Springs:
 
     def ground(self, y: np.ndarray, h: float) -> np.ndarray:
         a = GRAVITY - self.k * y[0] - self.b * y[1]
-        return np.array([y[1] + h * a / 2, a - h * a * self.b / 2])
+        return np.array([y[1] + h * a / 2, a - h * (a * self.b + y[1] * self.k) / 2])
 
     def speed(self, y: np.ndarray) -> float:
         return y[1]

@@ -136,18 +136,14 @@ SOLES = {"left": Polygon(OUTLINE), "right": SOLE}
 @cache
 def settled(sigma: float | None = None, seed: int = 0):
     """Two feet with different soles come down on either side of an edge in the ground: final state, and records."""
-    simulator = on_varying_ground(sigma, seed)
-    return rollout(simulator, simulator.initial_state(height=2e-3))
-
-
-def on_varying_ground(sigma: float | None, seed: int = 0) -> Simulator:
     medium = VARYING if sigma is None else Noisy(VARYING, sigma, seed=seed)
-    return Simulator(robot(PAIR, **SOLES), medium, 1e-3)
+    simulator = Simulator(robot(PAIR, **SOLES), medium, 1e-3)
+    return rollout(simulator, simulator.initial_state(height=2e-3))
 
 
 def test_each_foot_stands_on_the_ground_of_its_place():
     """At rest, the wrench on each is Lemma 1 with the parameters there and the rest pose of its anchors."""
-    state, records = rollout(on_varying_ground(None), settled()[0])
+    state, records = settled()
     assert records.converged.all()
     wrenches = np.asarray(records.wrench_world[-1])
     np.testing.assert_allclose(wrenches[:, 2].sum(), 10 * 9.81, rtol=1e-5)

@@ -8,13 +8,14 @@ and Lemma 1 integrates rho over the sole (eqs 9 and 10; `lemma`). We put the sol
 wrench (`sole`), and can then let each point lift off and slip on its own, which the lemma leaves aside ("valid as long
 as the normal forces are positive and the tangential component lies inside the friction cone").
 
-Over a time step with velocity u the spring is taken at its mean, x + dt u/2, so the force per area at a point is
-y(u) = k (x_bar - x) - c u with c = b + dt k/2: isotropic in u. A point that starts the step above the surface feels
-the part of it that it is inside: c/dt times its depth at the end (`resistance`). The ground only pushes, and friction
-bounds the tangential force by a disc whose radius is friction times the point's normal force *one step ago*: a convex
-law (`friction`), which makes the step convex for any stiffness: 1 ms steps where explicit integration needs 10 us.
-Taking the radius of the disc from the step before is what keeps Coulomb's law convex without the side effect of the
-usual convex cone, which pushes a slipping foot out of the ground (docs/media.md).
+Over a time step the spring is taken at its end, x + dt u, so the force per area at a point is
+y(u) = k (x_bar - x) - c u with c = b + dt k: isotropic in u. A point that starts the step above the surface feels the
+part of it that it is inside: its damper acts on the way below the surface, so the force is c/dt times the depth at the
+end. The ground only pushes, and friction bounds the tangential force by a disc whose radius is friction times the
+point's normal force *one step ago*: a convex law (`friction`), which makes the step convex for any stiffness: 1 ms
+steps where explicit integration needs 10 us. Taking the radius of the disc from the step before is what keeps Coulomb's
+law convex without the side effect of the usual convex cone, which pushes a slipping foot out of the ground
+(docs/media.md).
 
 Memory: the anchor x_bar of each point and its normal force. The anchor is set where the point meets the surface, and
 dragged along by slip. Stiffness and damping may be fields of the place (`fields`). As in the paper all points of a
@@ -106,7 +107,7 @@ class ViscoElastic(Medium):
         arms, depth, stretch = self._points(foot, memory)
         areas = self._areas(foot)
         stiffness, damping = self._coefficients(foot, memory.anchor)
-        slope = resistance(stiffness, damping, dt)
+        slope = damping + dt * stiffness
         # A point above the surface is resisted from there on, by slope / dt times its depth at the end of the step.
         normal = jnp.where(depth < 0, slope / dt, stiffness) * depth
         wanted = jnp.concatenate([stiffness * stretch[:, :2], normal[:, None]], -1)
@@ -124,15 +125,14 @@ class ViscoElastic(Medium):
     def remember(self, foot, memory: Memory, law: FrictionLaw, twist, dt) -> Memory:
         """Anchors slip by what the springs cannot hold.
 
-        With force f per area over the step, a spring in series with the sliding contact is left with the stretch
-        s + dt (f - k s) / c, s being its stretch before: s - dt u where the point sticks, and always at most what the
-        work done on it pays for (docs/media.md).
+        With force f per area at the end of the step, a spring in series with the sliding contact is left with the
+        stretch (dt f + b s) / (dt k + b), s being its stretch before: s - dt u where the point sticks, and always
+        at most what the work done on it pays for (docs/media.md).
         """
         arms, _, stretch = self._points(foot, memory)
         stiffness, damping = self._coefficients(foot, memory.anchor)
         force = law.point_forces(twist)
-        pressure = force / self._areas(foot)[:, None]
-        left = stretch + dt * (pressure - stiffness * stretch) / resistance(stiffness, damping, dt)
+        left = (dt * force / self._areas(foot)[:, None] + damping * stretch) / (dt * stiffness + damping)
         if self._sole.rolls:
             tangential = left * np.array([1, 1, 0], left.dtype)
             return Memory(tangential @ foot.surface.T, force[:, 2])
@@ -166,16 +166,6 @@ class ViscoElastic(Medium):
         sole = self._sole
         place = foot.position if sole.rolls else sole.areas @ anchor / sole.area
         return value_at(self.stiffness, place), value_at(self.damping, place)
-
-
-def resistance(stiffness: Array, damping: Array, dt: Array) -> Array:
-    """c = b + dt k/2: by how much a point's force per area over a step falls with its velocity, N s/m per m2.
-
-    That is a damper, and a spring taken at the mean of the step's start and end, whose work is what it stores. Where
-    the damper is too weak for the step, b < dt k/2, this would push points that end the step in the air, and a stiff
-    spring would ring. There c = dt k: the force is k times the depth at the end, damper or not.
-    """
-    return jnp.maximum(damping + dt * stiffness / 2, dt * stiffness)
 
 
 class Firm(ViscoElastic):
