@@ -90,7 +90,7 @@ class Springs:
 
     def __init__(self, stiffness: float, damping: float):
         self.k, self.b = stiffness / MASS, damping / MASS
-        self.damps_in = 1 / self.b  # s
+        self.changes_in = min(1 / self.b, 1 / np.sqrt(self.k))  # s
 
     def start(self, height: float, h: float) -> list[float]:
         return [-height, SPEED]
@@ -109,7 +109,7 @@ class Springs:
 class Grains(Springs):
     """A force (N) that depends on depth alone."""
 
-    damps_in = np.inf
+    changes_in = np.inf
 
     def __init__(self, force: CubicSpline):
         self.force, self.slope = force, force.derivative()
@@ -122,7 +122,7 @@ class Grains(Springs):
 class Jammed:
     """The same with a mass of grains (kg) that goes along: unknowns (depth in the step before, momentum)."""
 
-    damps_in = np.inf
+    changes_in = np.inf
 
     def __init__(self, force: CubicSpline, added: CubicSpline):
         self.force, self.slope = force, force.derivative()
@@ -240,14 +240,15 @@ def stepped(medium: Medium, foot: str, share: float, dt: float) -> Motion:
 def test_steps_err_by_what_their_modified_equation_says(name, foot):
     """Greatest depth, time of rest and a speed on the way. What is left of the error after C dt is of second order, and
     at most (dt / T)^2 of the quantity. T is the time over which the motion changes, that in which the ground stops the
-    foot or its dampers would alone: the steps of touch-down and of rest cut it off somewhere within them."""
+    foot, or m/b and sqrt(m/k) of dampers and springs: the steps of touch-down and of rest cut it off anywhere within
+    them."""
     medium, share = MEDIA[name](), SHARE.get(name, 1.0)
     equation = equation_of(medium, FEET[foot])
     exact, h = fall(equation, share, 0.0), share * 1e-6
     constant = (fall(equation, share, h).array - exact.array) / h
     times = share * np.array(TIMES)
     errors = np.array([stepped(medium, foot, share, dt).array for dt in times]) - exact.array
-    changes = min(exact.sinking, equation.damps_in)
+    changes = min(exact.sinking, equation.changes_in)
     second = np.abs(errors - times[:, None] * constant) / exact.array / (times[:, None] / changes) ** 2
     orders = np.polyfit(np.log(times), np.log(np.abs(errors)), 1)[0]
     print(
