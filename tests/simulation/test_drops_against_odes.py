@@ -256,7 +256,5 @@ def test_steps_err_by_what_their_modified_equation_says(name, foot):
         f"errors at {1e3 * times[1]:g} ms {errors[1] / exact.array}, orders {orders}, second order {second.max():.2f}"
     )
     assert second.max() < 1
-    # The order shows where the part of first order is well above the other.
-    clear = np.abs(constant) * changes > 0.1 * exact.array
-    assert clear.sum() >= 2
-    np.testing.assert_allclose(orders[clear], 1.0, atol=0.1)
+    # The C of a speed on the way passes through zero somewhere; those of greatest depth and time of rest do not.
+    np.testing.assert_allclose(orders[:2], 1.0, atol=0.1)
