@@ -9,11 +9,13 @@ wrench (`sole`), and can then let each point lift off and slip on its own, which
 as the normal forces are positive and the tangential component lies inside the friction cone").
 
 Over a time step the spring is taken at its end, x + dt u, so the force per area at a point is
-y(u) = k (x_bar - x) - (b + dt k) u: isotropic in u. The ground only pushes, and friction bounds the tangential force
-by a disc whose radius is friction times the point's normal force *one step ago*: a convex law (`friction`), which
-makes the step convex for any stiffness: 1 ms steps where explicit integration needs 10 us. Taking the radius of the
-disc from the step before is what keeps Coulomb's law convex without the side effect of the usual convex cone, which
-pushes a slipping foot out of the ground (docs/media.md).
+y(u) = k (x_bar - x) - c u with c = b + dt k: isotropic in u. A point that starts the step above the surface feels the
+part of it that it is inside: its damper acts on the way below the surface, so the force is c/dt times the depth at the
+end. The ground only pushes, and friction bounds the tangential force by a disc whose radius is friction times the
+point's normal force *one step ago*: a convex law (`friction`), which makes the step convex for any stiffness: 1 ms
+steps where explicit integration needs 10 us. Taking the radius of the disc from the step before is what keeps Coulomb's
+law convex without the side effect of the usual convex cone, which pushes a slipping foot out of the ground
+(docs/media.md).
 
 Memory: the anchor x_bar of each point and its normal force. The anchor is set where the point meets the surface, and
 dragged along by slip. Stiffness and damping may be fields of the place (`fields`). As in the paper all points of a
@@ -105,13 +107,19 @@ class ViscoElastic(Medium):
         arms, depth, stretch = self._points(foot, memory)
         areas = self._areas(foot)
         stiffness, damping = self._coefficients(foot, memory.anchor)
-        # Above the surface a damper would push before the foot has touched: only the spring's end may act there.
-        damping = jnp.where(depth > 0, damping, 0.0)
+        slope = damping + dt * stiffness
+        # A point above the surface is resisted from there on, by slope / dt times its depth at the end of the step.
+        normal = jnp.where(depth < 0, slope / dt, stiffness) * depth
+        wanted = jnp.concatenate([stiffness * stretch[:, :2], normal[:, None]], -1)
+        # By that rule a point at this depth has carried no more than `most` in the last step; only a turning foot may
+        # have. Friction vanishes with it at the surface, where the stretch of the springs is forgotten.
+        most = areas * slope * depth / dt
+        carried = jnp.where(depth > 0, jnp.minimum(memory.normal_force, most), 0.0)
         return FrictionLaw(
-            offset=stiffness * areas[:, None] * stretch,
-            slope=areas * (damping + dt * stiffness),
+            offset=areas[:, None] * wanted,
+            slope=areas * slope,
             arm=velocity_map(arms)[..., COMPONENTS[self.kind]],
-            bound=self.friction * memory.normal_force,
+            bound=self.friction * carried,
         )
 
     def remember(self, foot, memory: Memory, law: FrictionLaw, twist, dt) -> Memory:
@@ -121,9 +129,8 @@ class ViscoElastic(Medium):
         stretch (dt f + b s) / (dt k + b), s being its stretch before: s - dt u where the point sticks, and always
         at most what the work done on it pays for (docs/media.md).
         """
-        arms, depth, stretch = self._points(foot, memory)
+        arms, _, stretch = self._points(foot, memory)
         stiffness, damping = self._coefficients(foot, memory.anchor)
-        damping = jnp.where(depth > 0, damping, 0.0)[:, None]
         force = law.point_forces(twist)
         left = (dt * force / self._areas(foot)[:, None] + damping * stretch) / (dt * stiffness + damping)
         if self._sole.rolls:
@@ -133,13 +140,13 @@ class ViscoElastic(Medium):
         return Memory(foot.position + moved @ foot.surface.T, force[:, 2])
 
     def stored_energy(self, foot, memory) -> Float[Array, ""]:
-        _, depth, stretch = self._points(foot, memory)
+        _, _, stretch = self._points(foot, memory)
         stiffness, _ = self._coefficients(foot, memory.anchor)
-        energy = stiffness * self._areas(foot) * (stretch**2).sum(-1) / 2
-        return jnp.where(depth > 0, energy, 0.0).sum()
+        return (stiffness * self._areas(foot) * (stretch**2).sum(-1)).sum() / 2
 
     def _points(self, foot: FootInGround, memory: Memory):
-        """Arm from the reference point, depth, and stretch of the spring of every point, surface frame."""
+        """Arm from the reference point, depth, and stretch of the spring of every point (none above the surface),
+        surface frame."""
         sole = self._sole
         # A ball has its points where it touches; a half-cylinder along its axis, which pitching leaves where they are.
         arms = sole.points @ foot.rotation.T
@@ -147,7 +154,7 @@ class ViscoElastic(Medium):
         anchor = memory.anchor
         anchored = anchor @ foot.surface if sole.rolls else (anchor - foot.position) @ foot.surface - arms
         tangential = jnp.where(depth[:, None] > 0, anchored[:, :2], 0.0)
-        return arms, depth, jnp.concatenate([tangential, depth[:, None]], -1)
+        return arms, depth, jnp.concatenate([tangential, jnp.maximum(depth, 0.0)[:, None]], -1)
 
     def _areas(self, foot: FootInGround) -> Float[Array, " p"]:
         """Areas of the points, projected on the surface (the factor |e3' R e3| of eqs 9 and 10), m2."""
