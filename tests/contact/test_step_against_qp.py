@@ -16,7 +16,7 @@ from softground.contact import Newton, solve
 from softground.contact.grains import metric_with_grains
 from softground.contact.reference import half_spaces, solve_half_space_qp, solve_velocity_qp
 
-from .instances import COUNT, DT, EPS, GRAIN_INERTIA, Instances, instances
+from .instances import COUNT, DT, EPS, GRAIN_INERTIA, MEASURED, Instances, instances
 
 NEWTON = Newton()
 TOTAL_MASS = 99.888  # kg
@@ -71,7 +71,7 @@ def speed_errors(batch, velocity, exact) -> dict[str, np.ndarray]:
 
 
 def assert_within_bar(errors: dict[str, np.ndarray]):
-    """1e-3 m/s everywhere, 1e-5 m/s in the median.
+    """1e-3 m/s everywhere, 1e-5 m/s in the median (on the shipped sand, where the measured one is absent, 2e-5).
 
     Joint rates err more: a foot that sticks turns at eps over the torque at which it would give way, and the
     measured sets are only 0.1 to 1 N m thick about the rig's axis: 1e-3 to 1e-2 rad/s at 1e-3 W.
@@ -82,7 +82,7 @@ def assert_within_bar(errors: dict[str, np.ndarray]):
     for name in ("robot", "base", "feet"):
         assert errors[name].max() <= 1e-3
     for name in ("robot", "base"):
-        assert np.median(errors[name]) <= 1e-5
+        assert np.median(errors[name]) <= (1e-5 if MEASURED.is_file() else 2e-5)
     assert errors["joints"].max() <= 1e-2
 
 

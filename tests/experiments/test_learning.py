@@ -91,7 +91,9 @@ def test_support_vectors_are_scikit_learns(grid):
         mirrored.inputs * weights, values / size
     )
     expected = size * oracle.predict(ELSEWHERE[:, :2] * weights)
-    np.testing.assert_allclose(model.predict(ELSEWHERE)[:, 9, 1], expected, rtol=1e-9)
+    # Mostly the same to the last digit, but with 2 of 40 seeds rounding sends libsvm another way to its tolerance of
+    # 1e-6 of the size (5e-7 apart).
+    np.testing.assert_allclose(model.predict(ELSEWHERE)[:, 9, 1], expected, rtol=0, atol=1e-5 * size)
 
 
 @pytest.mark.parametrize("method", SYMMETRIC, ids=lambda method: method.label)

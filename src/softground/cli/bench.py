@@ -32,13 +32,14 @@ def bench_step(
 @bench.command("batch", epilog="Example: [bold]softground bench batch --size 4096 --size 32768 --json[/]")
 def bench_batch(
     size: Annotated[list[int] | None, typer.Option(min=1, help="Robots at once; give it again for more sizes.")] = None,
+    height: Annotated[float | None, typer.Option(help="Of the lowest foot at the start, m: 0.1 is a drop.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Steps a second of many robots at once in float32, beside MJX with rigid contact; on a GPU if any."""
+    """Converged steps a second of many robots at once in float32, beside MJX with rigid contact; on a GPU if any."""
     configure_jax(for_batches=True)
     from softground.bench.batch import measure
 
-    report("batches", measure, "batches", as_json, {"sizes": size and tuple(size)})
+    report("batches", measure, "batches", as_json, {"sizes": size and tuple(size), "height": height})
 
 
 @bench.command("robustness", epilog="Example: [bold]softground bench robustness --states 256 --steps 200[/]")

@@ -1,7 +1,6 @@
 """Contact between feet and ground: one strictly convex problem per time step."""
 
-from softground.contact.batch_newton import BatchNewton
-from softground.contact.newton import Newton, Solution
+from softground.contact.newton import BatchNewton, Newton, Solution
 from softground.contact.problem import StepProblem
 from softground.contact.solve import solve
 

@@ -1,4 +1,4 @@
-"""Damped Newton for the convex step, warm-started and with an exact line search.
+"""Damped Newton for the convex step, warm-started and with an exact line search; for one robot or for a batch.
 
 At a low temperature the potentials are nearly piecewise linear: a plain Newton step overshoots the kinks and a
 backtracking search creeps towards them. Finding the zero of the slope along the Newton direction instead (it
@@ -8,6 +8,9 @@ counts are in docs/contact.md.
 Warm start: the forces at the feet's previous twists, and their stiffness, make a linear model of this step's
 forces; its solution is the first iterate. Twists are kept per foot and in the surface frame, because that is
 where the force law lives: a sticking foot keeps its twist while the robot's velocity changes.
+
+In a batch (`jax.vmap`) a loop goes on until its slowest member is done, and on a GPU it asks the host after every
+round: `BatchNewton` is the same solver with ceilings for the slow few, and looks up from a line search less often.
 """
 
 from __future__ import annotations
@@ -25,51 +28,60 @@ from softground.contact.problem import LocalModel, StepProblem, product
 
 
 class Newton(eqx.Module):
-    """Options of the solver."""
+    """Options of the solver, for one robot at a time."""
 
     max_iterations: int = eqx.field(static=True, default=200)
     max_line_search: int = eqx.field(static=True, default=50)
-    tolerance: float = eqx.field(static=True, default=1e-12)  # J, on the Newton decrement
+    tolerance: float = eqx.field(static=True, default=1e-12)  # J, on the Newton decrement, if rounding allows it
     sufficient: float = eqx.field(static=True, default=0.1)  # accept a slope below this share of the first
+    stride: int = eqx.field(static=True, default=1)  # line-search evaluations from one look at the result to the next
 
     def __call__(self, problem: StepProblem, warm_twists: Float[Array, "f n"] | None = None) -> Solution:
         """Minimise; without `warm_twists` start from the free motion (a cold start)."""
         first = cold_start(problem) if warm_twists is None else warm_start(problem, warm_twists)
         state = jax.lax.while_loop(self._unfinished, lambda s: self._iterate(problem, s), first)
-        return finish(state, 1.0, self.tolerance)
+        return finish(state, self.tolerance)
 
     def _unfinished(self, state: Iterate) -> Bool[Array, ""]:
-        return (state.decrement > self.tolerance) & (state.iteration < self.max_iterations)
+        return (state.decrement > state.goal(self.tolerance)) & (state.iteration < self.max_iterations)
 
     def _iterate(self, problem: StepProblem, state: Iterate) -> Iterate:
         """One step along the current direction, then the next direction from where it ends."""
-        full = problem.local_model(*state.at(1.0))
-        slope = _slope(problem, state, full)
-        overshoots = slope > self.sufficient * state.decrement
+        v, twists = state.at(self._step_length(problem, state))
+        return newton_direction(problem, v, twists, problem.local_model(v, twists), state.iteration + 1)
 
-        def searched():
-            length = self._line_search(problem, state)
-            return length, problem.local_model(*state.at(length))
-
-        length, model = jax.lax.cond(overshoots, searched, lambda: (jnp.ones_like(slope), full))
-        return newton_direction(problem, *state.at(length), model, state.iteration + 1)
-
-    def _line_search(self, problem: StepProblem, state: Iterate) -> Float[Array, ""]:
-        """Zero of the slope on (0, 1): Newton, kept inside a shrinking bracket."""
-
+    def _step_length(self, problem: StepProblem, state: Iterate) -> Float[Array, ""]:
+        """The full step; if it overshoots, the zero of the slope on (0, 1): Newton, kept in a shrinking bracket."""
         derivatives = along(problem, state)
         enough = self.sufficient * state.decrement
+        one = jnp.ones_like(state.decrement)
+        overshoots = derivatives(one)[0] > enough
 
         def refine(carry):
             search, count = carry
-            return search.narrow(*derivatives(search.length), enough), count + 1
+            for _ in range(self.stride):
+                search = search.narrow(*derivatives(search.length), enough)
+            return search, count + self.stride
 
         def searching(carry):
             return ~carry[0].found & (carry[1] < self.max_line_search)
 
-        one = jnp.ones_like(state.decrement)
-        start = Bracket(0 * one, one, one / 2, jnp.zeros_like(one, dtype=bool))
+        # In a batch the loop goes on for all until the last has found its length: who needs none has found it.
+        needed = overshoots & self._unfinished(state)
+        start = Bracket(0 * one, one, jnp.where(needed, one / 2, one), ~needed)
         return jax.lax.while_loop(searching, refine, (start, 0))[0].length
+
+
+class BatchNewton(Newton):
+    """The same for a batch: lower ceilings, and only every sixth evaluation of a line search looks at its result.
+
+    Of 102,400 steps of ANYmals in float32, swaying or dropped from 10 cm, the slowest took 17 iterations, and of 1,000
+    cold starts of RoboSimian 23; with 12 evaluations none took more than with 50, with 6 a fiftieth did not converge.
+    """
+
+    max_iterations: int = eqx.field(static=True, default=40)
+    max_line_search: int = eqx.field(static=True, default=12)
+    stride: int = eqx.field(static=True, default=6)
 
 
 class Bracket(NamedTuple):
@@ -116,11 +128,16 @@ class Iterate(NamedTuple):
     inertial_slope: Float[Array, ""]  # of the quadratic part of the objective along the direction, J
     inertial_curvature: Float[Array, ""]
     decrement: Float[Array, ""]  # -gradient . direction, J
+    resolution: Float[Array, ""]  # what rounding leaves of the decrement at the minimum, J
     iteration: Int[Array, ""]
 
     def at(self, length) -> tuple[Float[Array, " nv"], Float[Array, "f n"]]:
         """Velocity and twists after a step of this length along the direction."""
         return self.v + length * self.direction, self.twists + length * self.twist_direction
+
+    def goal(self, tolerance: float) -> Float[Array, ""]:
+        """Decrement at which the minimum is reached, J."""
+        return jnp.maximum(tolerance, self.resolution)
 
 
 def cold_start(problem: StepProblem) -> Iterate:
@@ -165,6 +182,7 @@ def _direction(problem: StepProblem, v, twists, model: LocalModel, hessian, iter
         inertial_slope=(inertial * direction).sum(),
         inertial_curvature=(direction * product(problem.metric, direction)).sum(),
         decrement=-(gradient * direction).sum(),
+        resolution=_resolution(hessian, v),
         iteration=iteration,
     )
 
@@ -186,14 +204,26 @@ def along(problem: StepProblem, state: Iterate):
     return derivatives
 
 
-def _slope(problem: StepProblem, state: Iterate, end: LocalModel) -> Float[Array, ""]:
-    """Derivative of the objective at the end of a full step, where the forces are known, J."""
-    power = (end.wrench * state.twist_direction).sum() + (end.joint_force * state.direction).sum()
-    return state.inertial_slope + state.inertial_curvature - problem.dt * power
+def _resolution(hessian: Float[Array, "nv nv"], v: Float[Array, " nv"]) -> Float[Array, ""]:
+    """Decrement that rounding leaves at the minimum, J.
+
+    A machine with relative spacing e holds v_i to e |v_i|, and makes momenta and twists of it with sums that round
+    alike: say twice that, dv_i = 2 e |v_i|. From the minimum it costs dv'H dv <= nv sum_i H_ii dv_i^2 (Cauchy and
+    Schwarz), and no decrement below that means anything. In float32 an ANYmal (30 kg) that lands at 1.4 m/s has
+    1e-10 J, which is 2e-6 m/s of its mass; at rest it is far below any tolerance, and in float64 always.
+    """
+    rounding = 2 * jnp.finfo(v.dtype).eps * v
+    return len(v) * (jnp.diagonal(hessian) * rounding**2).sum()
 
 
-def finish(state: Iterate, length, tolerance: float) -> Solution:
-    """Take the last step, and the forces of its linear model: a full step balances momentum to rounding."""
+def finish(state: Iterate, tolerance: float) -> Solution:
+    """Take the last step, and the forces of its linear model: a full step balances momentum to rounding.
+
+    A step that has not converged stays where its last search ended: a full step could overshoot (of ANYmals stopped
+    after two or three iterations the worst tenth would end 3 to 13 times as far above the minimum).
+    """
+    converged = state.decrement <= state.goal(tolerance)
+    length = jnp.where(converged, 1.0, 0.0).astype(state.v.dtype)
     model = state.model
     v, twists = state.at(length)
     change = length * (model.stiffness * state.twist_direction[:, None]).sum(-1)
@@ -203,5 +233,5 @@ def finish(state: Iterate, length, tolerance: float) -> Solution:
         wrenches=model.wrench - change,
         joint_force=model.joint_force - length * model.joint_stiffness * state.direction,
         iterations=state.iteration,
-        converged=(state.decrement <= tolerance) & jnp.isfinite(v).all(),
+        converged=converged & jnp.isfinite(v).all(),
     )

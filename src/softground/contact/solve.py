@@ -14,14 +14,13 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.contact.batch_newton import BatchNewton
 from softground.contact.linear import solve_spd
 from softground.contact.newton import Newton, Solution
 from softground.contact.problem import StepProblem
 
 
 @eqx.filter_custom_jvp
-def solve(problem: StepProblem, warm_twists: Float[Array, "f n"] | None, solver: Newton | BatchNewton) -> Solution:
+def solve(problem: StepProblem, warm_twists: Float[Array, "f n"] | None, solver: Newton) -> Solution:
     """Minimiser of the problem. Derivatives are with respect to everything in `problem`."""
     return solver(problem, warm_twists)
 

@@ -10,8 +10,9 @@ from softground.simulation.simulator import Policy, Simulator, State
 def rollout_batch(simulator: Simulator, states: State, policy: Policy, steps: int) -> State:
     """Final states of a batch (leading axis) after `steps` steps; records are not kept.
 
-    On an accelerator the batch advances together: give the simulator the solver `BatchNewton`. On a CPU one
-    robot after another is several times faster, because every robot then stops iterating as soon as it can.
+    On an accelerator the batch advances together: give the simulator the solver `BatchNewton`, or a single robot may
+    hold up all others for 200 iterations. On a CPU one robot after another is several times faster, because every
+    robot then stops iterating as soon as it can.
     """
     if jax.default_backend() == "cpu":
         return jax.lax.map(lambda state: simulator.rollout(state, policy, steps)[0], states)

@@ -12,7 +12,6 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from softground.arrays import Array
-from softground.contact.batch_newton import BatchNewton
 from softground.contact.feet import contact_jacobian, feet_in_ground, wrench_in_world
 from softground.contact.grains import metric_with_grains
 from softground.contact.linear import solve_spd
@@ -73,7 +72,7 @@ class Simulator(eqx.Module):
     ground: Ground
     feet_medium: Medium  # the medium specialised to every foot (leading axis)
     dt: Float[Array, ""]
-    solver: Newton | BatchNewton
+    solver: Newton
     grain_inertia: Float[Array, "n n"] | None
     has_joint_forces: bool = eqx.field(static=True)  # limits or dry friction
 
@@ -83,7 +82,7 @@ class Simulator(eqx.Module):
         ground: Ground | Medium,
         dt: float = 0.002,
         *,
-        solver: Newton | BatchNewton | None = None,
+        solver: Newton | None = None,
         grain_inertia=None,
     ):
         if not (np.isfinite(dt) and dt > 0):

@@ -19,6 +19,11 @@ SETTLING_TIME = 1.0
 """How long grains fall and come to rest, s."""
 QUIET = 1e-6
 """Settled: kinetic energy per grain as a share of what lifts a grain by its radius."""
+RATTLERS = 0.05
+"""Share of the grains that may go on moving, under the arches of others: they carry nothing, and a grain that rolls on
+the floor does not stop, as rolling meets no friction."""
+STILL = 0.01
+"""A grain at rest moves less than this share of its radius in a settling time."""
 LOOSE_SPACING = 1.1
 """Distance of grains before they fall, in diameters of the largest."""
 SOLID_FRACTION = 0.6
@@ -102,9 +107,13 @@ def pour(container: Container, grains: Grains, seed: int) -> Bed:
     lift = grains.mass * GRAVITY * grains.radius
     with GrainBox(np.array([container.length, container.width, height]), grains, start, radii) as box:
         for _ in range(4):
+            before, _ = box.state()
             box.run(SETTLING_TIME)
             if box.kinetic_energy() < QUIET * lift * len(start):
                 return Bed(container, grains, *box.state())
+        positions, radii = box.state()
+        if (np.linalg.norm(positions - before, axis=1) > STILL * grains.radius).mean() < RATTLERS:
+            return Bed(container, grains, positions, radii)
     raise ExperimentError(f"grains still move after {4 * SETTLING_TIME:g} s: more friction or damping lets them rest")
 
 
