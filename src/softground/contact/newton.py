@@ -34,7 +34,9 @@ class Newton(eqx.Module):
     max_line_search: int = eqx.field(static=True, default=50)
     tolerance: float = eqx.field(static=True, default=1e-12)  # J, on the Newton decrement, if rounding allows it
     sufficient: float = eqx.field(static=True, default=0.1)  # accept a slope below this share of the first
-    stride: int = eqx.field(static=True, default=1)  # line-search evaluations from one look at the result to the next
+    stride: int = eqx.field(
+        static=True, default=1, metadata={"absent_from_old_files": True}
+    )  # line-search evaluations from one look at the result to the next
 
     def __call__(self, problem: StepProblem, warm_twists: Float[Array, "f n"] | None = None) -> Solution:
         """Minimise; without `warm_twists` start from the free motion (a cold start)."""
