@@ -1,5 +1,7 @@
 """The solver in a batch: all members at once, in single precision, each to the minimum or to a flag."""
 
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -34,9 +36,13 @@ def run(solver: Newton, problems, twists=None):
     return jax.jit(jax.vmap(lambda one, start: solve(one, start, solver)))(problems, twists)
 
 
+#: From a cold start, to the tolerance of single robots: 1,000 of these problems took at most 23 iterations.
+THOROUGH = BatchNewton(max_iterations=40, max_line_search=12, stride=6, tolerance=1e-12)
+
+
 @pytest.fixture(scope="module")
 def many(batch):
-    return run(BatchNewton(), batch.problems(EPS))
+    return run(THOROUGH, batch.problems(EPS))
 
 
 def test_a_batch_reaches_the_same_minimum(batch, exact, many):
@@ -59,7 +65,7 @@ def test_forces_balance_momentum(batch, many):
 @pytest.mark.parametrize("iterations", [1, 4])
 def test_steps_that_have_not_converged_are_flagged(batch, exact, iterations):
     """From a cold start most need more; those without a flag are solved to 1e-12 J, those with one lie higher."""
-    few = run(BatchNewton(max_iterations=iterations), batch.problems(EPS))
+    few = run(replace(THOROUGH, max_iterations=iterations), batch.problems(EPS))
     change = np.asarray(few.velocity - exact.velocity)
     energy = np.einsum("bi,bij,bj->b", change, batch.mass, change)
     converged = np.asarray(few.converged)
@@ -78,7 +84,7 @@ def test_a_step_that_has_not_converged_is_no_worse_than_the_iterations_before(ba
     objective = jax.jit(jax.vmap(lambda problem, v: problem.objective(v)))
     least = np.asarray(objective(problems, exact.velocity))
     excess = [
-        np.asarray(objective(problems, run(BatchNewton(max_iterations=n), problems).velocity)) - least
+        np.asarray(objective(problems, run(replace(THOROUGH, max_iterations=n), problems).velocity)) - least
         for n in (1, 2, 4)
     ]
     print("\nabove the minimum, J:", *(f"{one.max():.2e}" for one in excess))
@@ -87,7 +93,7 @@ def test_a_step_that_has_not_converged_is_no_worse_than_the_iterations_before(ba
 
 
 def test_warm_start_at_the_solution_needs_no_iteration(batch, exact):
-    again = run(BatchNewton(max_iterations=1), batch.problems(EPS), exact.twists)
+    again = run(replace(THOROUGH, max_iterations=1), batch.problems(EPS), exact.twists)
     assert again.converged.all()
     assert again.iterations.max() <= 1
     assert np.abs(again.velocity - exact.velocity).max() < 2e-6
@@ -126,7 +132,7 @@ def drop():
 
     def advance(states, _):
         after, record = jax.vmap(lambda state: sim.step(state, motion.policy(state)))(states)
-        return after, (states, after.v, record.converged, record.iterations)
+        return after, (states, record.converged, record.iterations)
 
     way = jax.jit(lambda s: jax.lax.scan(advance, s, None, length=STEPS)[1])(states)
     return sim, motion, *way
@@ -135,35 +141,37 @@ def drop():
 def test_every_step_of_a_batch_in_single_precision_converges(drop):
     """Three iterations with three looks along the line left 5 to 37 % of these steps unconverged.
 
-    Of 102,400 such steps with other seeds 99.9 % had converged after 14 iterations and all after 17, of 40 allowed. One
-    in a thousand may fail here, for the sake of other seeds, processors and libraries.
+    Of 13 million such steps with other seeds, on a GPU, a few in 10^5 had not converged after 12 iterations, of 20
+    allowed. One in a thousand may fail here, for the sake of other seeds, processors and libraries.
     """
-    _, _, _, _, converged, iterations = drop
+    _, _, _, converged, iterations = drop
     iterations = np.asarray(iterations)
     print(f"\niterations: mean {iterations.mean():.2f}, greatest {iterations.max()}")
     assert np.mean(converged) >= 0.999
-    assert 0.1 < iterations.mean() < 3  # a batch whose steps never needed any would prove nothing, many are slow
+    assert 0.1 < iterations.mean() < 2  # a batch whose steps never needed any would prove nothing, many are slow
     assert iterations.max() > 4
 
 
 def test_single_precision_finds_the_minimum_of_double(drop):
-    """The same steps in double, from the same states.
+    """The same steps in double, from the same states; in single precision as far as rounding allows.
 
     Two things part them. The solver stops at a decrement (|dv|_H^2, H at least the mass matrix) of nv (2 e)^2 sum_i
     H_ii v_i^2, with e = 1.2e-7 and, for the fastest of these ANYmals, a sum of 100 J: 1e-10 J. And the problem's data
     are rounded: a height of 0.5 m to 3e-8 m, so forces of 300 N that grow to it over 1 cm to 1e-3 N or, in 2 ms, 2e-6
     N s; momenta of 40 kg m/s to 2e-6 N s: each some 1e-13 J of 30 kg, ten times that of the legs. Twice the sum.
     """
-    sim, motion, states, after, converged, _ = drop
+    sim, motion, states, _, _ = drop
     chosen = jax.tree.map(lambda leaf: leaf[::9, ::5].reshape(-1, *leaf.shape[2:]), states)
-    exact = eqx.tree_at(lambda s: s.solver, sim, Newton())
+    exact, thorough = (eqx.tree_at(lambda s: s.solver, sim, solver) for solver in (Newton(), THOROUGH))
 
     def double(state):
         state = jax.tree.map(lambda leaf: leaf.astype(jnp.float64), state)
         return exact.step(state, motion.policy(state))[0].v, sim.robot.mass_matrix(sim.robot.kinematics(state.q))
 
     velocity, mass = jax.jit(lambda s: jax.lax.map(double, s))(chosen)
-    change = np.asarray(after[::9, ::5].reshape(velocity.shape) - velocity)
-    energy = np.einsum("bi,bij,bj->b", change, mass, change)[np.asarray(converged[::9, ::5]).ravel()]
+    after, record = jax.jit(jax.vmap(lambda state: thorough.step(state, motion.policy(state))))(chosen)
+    change = np.asarray(after.v - velocity)
+    energy = np.einsum("bi,bij,bj->b", change, mass, change)[np.asarray(record.converged)]
     print(f"\n|dv|_M^2 to double: median {np.median(energy):.1e}, greatest {energy.max():.1e} J")
+    assert np.mean(record.converged) >= 0.999
     assert energy.max() < 2e-10

@@ -5,7 +5,7 @@ import re
 from hypothesis import strategies as st
 
 _length = st.floats(-0.5, 0.5)
-_angle = st.floats(-180.0, 180.0)
+_angle = st.integers(-180, 180)  # degrees; below about 1e-4 MuJoCo takes an inertial frame for its body's
 _size = st.floats(0.02, 0.3)
 
 

@@ -338,7 +338,7 @@ class BilevelSteps(Block):
         _, missed, twist = jnp.split(multipliers, [layout.nq, layout.nq + layout.nv])
         n = self._twist_unit * twist
         y = by.velocity_force @ (n @ by.twist_velocity - missed @ self.force_per_velocity)
-        respond = jax.vmap(lambda vertices, twist: BarrierSupport(vertices, eps).wrench(twist))
+        respond = jax.vmap(lambda law, twist: BarrierSupport(law.vertices, eps).wrench(twist))
 
         def stationary(met, v, v_next):
             force, twists = dynamics.balance(met, v, v_next, respond)
