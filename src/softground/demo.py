@@ -22,9 +22,8 @@ from softground.surfaces import Plane
 
 SLOPE = np.deg2rad(10.0)
 STRENGTH = 2.0
-"""Of the sand. In the measured sand (strength 1) four vertical feet carry at most 920 N and RoboSimian
-weighs 980 N: it falls 16 cm deep, beyond all data, and can lift no foot. zhu2021 doubles the sand for
-planning; so does the demo."""
+"""Of the sand. At 1 RoboSimian (980 N) falls 16 cm deep, beyond all data, at 2 9 cm. zhu2021 doubles the measured sand,
+which carries at most 920 N on four vertical feet, for planning."""
 CROUCH = {"hip": -0.924, "knee": 1.204, "ankle": -0.28}
 """Front limb (rad), the rear mirrored: feet vertical, 0.15 m outside the hips and 0.45 m below them."""
 
@@ -47,7 +46,7 @@ def run_demo(folder: Path, quick: bool = False, console: Console | None = None) 
         animate(dataset, folder / f"{name}.mp4", fps=10 if quick else 20, speed=speeds[name], title=titles[name])
         summaries[name] = summarise(dataset)
     console.print(summary_table(summaries))
-    console.print(f"The sand has strength {STRENGTH:g}, as in zhu2021: as measured (1) it hardly carries RoboSimian.")
+    console.print(f"The sand has strength {STRENGTH:g}, twice that of `media.sand()`, which hardly carries RoboSimian.")
     console.print(f"Runs, figures and films are in {folder} ({time.perf_counter() - began:.0f} s)")
     return summaries
 
@@ -63,7 +62,7 @@ def drop_on_slope(quick: bool = False) -> xr.Dataset:
 
 
 def trot_on_flat(quick: bool = False) -> xr.Dataset:
-    """RoboSimian trots, open loop, on sand twice as strong as measured."""
+    """RoboSimian trots, open loop, on sand of strength 2."""
     robot = Robot.load("robosimian", posture=crouched())
     simulator = Simulator(robot, Ground(sand(STRENGTH)))
     gait = trot(robot, period=1.0, duty=0.65, step_length=0.25, lift=0.15)

@@ -1,4 +1,4 @@
-"""RoboSimian as the quadruped studies use it: in sand twice as strong as measured, on bent limbs."""
+"""RoboSimian as the quadruped studies use it: in sand of strength 2, on bent limbs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from softground.control.inverse_kinematics import feet_in_base, joints_for_feet
 from softground.robots import Robot
 
 STRENGTH = 2.0
-"""Of sand and pebbles. In sand as measured four vertical feet carry 920 N within the depths that were measured, and
-RoboSimian weighs 980 N: it could lift no foot. zhu2021 doubles the sand for this; so do we."""
+"""Of sand and pebbles (resistive force theory). At 1 four vertical feet carry RoboSimian's 980 N at 5.9 cm, two at no
+depth in the data: it could lift no foot. zhu2021 doubles the measured sand, which carries 920 N on four, for this."""
 STRENGTH_NOTE = (
-    "The ground is twice as strong as measured (strength 2, as in zhu2021's planning data): the measured sand carries "
-    "920 N on four feet within the depths measured, RoboSimian weighs 980 N and could lift no foot."
+    "The ground is resistive force theory of strength 2: at 1 it carries RoboSimian's 980 N on four feet at 5.9 cm, on "
+    "two at no depth in the data. zhu2021 doubles the measured sand, which carries 920 N on four feet at most."
 )
 FOOT = 0.3436  # m, from ankle to sole
 

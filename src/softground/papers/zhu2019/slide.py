@@ -43,9 +43,9 @@ def perform(options: Options) -> Findings:
         figures={"slide": strobe(runs), "series": figure(runs)},
         films={name: Film(one, f"RoboSimian slides on {name}, joints locked") for name, one in runs.items()},
         notes=[
-            f"Sand and pebbles have strength {STRENGTH:g}. In weaker sand the robot stops on the slope, and as "
-            "measured it hardly moves (docs/zhu2019.md). In resistive force theory ground twice as strong lets a given "
-            "weight sink half as deep and then drags less, so that stronger ground is more slippery.",
+            f"Sand and pebbles have strength {STRENGTH:g}. In weaker sand the robot stops on the slope, and "
+            "at strength 1 it hardly moves (docs/zhu2019.md). In resistive force theory ground twice as strong lets "
+            "a given weight sink half as deep and then drags less, so that stronger ground is more slippery.",
             "So the robot slides farther on pebbles than on sand. That it stops at a higher potential energy holds "
             "where it comes to rest on the level in both, because it sinks less; on a slope that never flattens the "
             "order would be the reverse.",

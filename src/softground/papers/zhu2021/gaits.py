@@ -48,8 +48,8 @@ QUICK_ITERATIONS = 60
 KEPT = 0.9
 """Share of the planned speed that a gait must keep when replayed."""
 STRENGTH_NOTE = (
-    "The sand is twice as strong as measured (strength 2, as in the authors' published planning data): as measured, "
-    "four feet carry at most 920 N and RoboSimian weighs 980 N."
+    "The sand is resistive force theory of strength 2; of strength 1 it carries RoboSimian's 980 N on four feet at "
+    "5.9 cm. The authors doubled their measured sand, which carries at most 920 N."
 )
 COST_NOTE = (
     "Mc as printed sums power over knots without the time step (1/s); times dt = 0.05 s it is the usual dimensionless "
