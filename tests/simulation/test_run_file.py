@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import equinox as eqx
 import jax
@@ -192,6 +193,17 @@ def test_a_run_of_before_recipes_could_ignore_features_is_repeated(recorded):
     assert recipe["robot"]["recipe"]["fields"].pop("ignore") == {"tuple": []}
     simulator, _ = rebuild(recorded.assign_attrs(simulator_recipe=json.dumps(recipe)))
     assert simulator.robot.recipe == Robot.load("foot").recipe
+
+
+def test_a_file_of_0_1_opens_and_repeats():
+    """Written by `softground simulate foot --ground sand` of version 0.1.0; in the plane sand is what it was.
+
+    Another processor rounds otherwise: 1e-6 m and rad is the creep of steps solved to 1e-12 J, over 50 steps.
+    """
+    old = load_run(Path(__file__).parents[1] / "data" / "run_0_1.nc")
+    assert old.attrs["softground_version"] == "0.1.0"
+    again = repeat(old)
+    np.testing.assert_allclose(again["configuration"], old["configuration"], atol=1e-6)
 
 
 def test_a_file_cannot_name_arbitrary_code(recorded):
