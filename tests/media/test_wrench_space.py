@@ -11,8 +11,9 @@ from scipy.spatial.transform import Rotation
 from softground.errors import MediumError
 from softground.media import DepthTilt, WrenchSpace
 from softground.media.base import FootInGround
+from softground.media.smooth import smooth_ramp
 from softground.media.support_line import batch_moments, softmax_moments
-from softground.media.wrench_space import SupportFunction, smooth_ramp
+from softground.media.wrench_space import SupportFunction
 
 
 def feet(depth, tilt) -> FootInGround:

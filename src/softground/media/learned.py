@@ -23,6 +23,7 @@ from jaxtyping import Float
 from softground.arrays import Array
 from softground.errors import MediumError, unknown_name
 from softground.media.base import FootInGround
+from softground.media.smooth import smooth_ramp, smooth_step
 from softground.media.turn import turned_with_foot
 from softground.media.wrench_space import WrenchSpace
 from softground.robots.feet import Box, Cylinder, Shape, Sphere
@@ -122,7 +123,7 @@ class Kernels(eqx.Module):
 
     def envelope(self, depth, xp: ModuleType):
         """What the kernels (q,) are multiplied with: see the class."""
-        rise = risen(depth, self.onset, xp)
+        rise = smooth_step(depth / self.onset, xp)
         return rise * (growth(depth, self.max_depth, xp) if self.offset is None else depth + self.offset)
 
 
@@ -144,7 +145,7 @@ class Polynomials(eqx.Module):
         lean = foot.axis[:2] if self.spatial else foot.tilt[None]
         lean = held_lean(lean, self.max_tilt, self.spatial, jnp) / lean_limit(self.max_tilt, self.spatial)
         depth = (foot.depth - _excess(foot.depth, self.max_depth, jnp)) / self.max_depth
-        start = risen(foot.depth, self.onset, jnp) * growth(foot.depth, self.max_depth, jnp)
+        start = smooth_step(foot.depth / self.onset) * growth(foot.depth, self.max_depth, jnp)
         by_depth = jnp.stack(_powers(depth, self.depths)) * start
         first = _powers(lean[0], self.leans)
         if not self.spatial:
@@ -173,12 +174,6 @@ def lean_limit(max_tilt: float, spatial: bool) -> float:
     return float(np.sin(max_tilt)) if spatial and max_tilt < np.pi / 2 else max_tilt
 
 
-def risen(depth, onset: float, xp: ModuleType):
-    """0 above the surface, 1 below the onset, twice differentiable."""
-    x = xp.clip(depth / onset, 0.0, 1.0)
-    return x**3 * (10 - 15 * x + 6 * x**2)
-
-
 def growth(depth, max_depth: float, xp: ModuleType):
     """1 down to the deepest data, in proportion to depth below."""
     beyond = _excess(depth, max_depth, xp)
@@ -187,9 +182,7 @@ def growth(depth, max_depth: float, xp: ModuleType):
 
 def _excess(value, limit: float, xp: ModuleType):
     """How far a value is beyond a limit, its corner rounded: zero up to the limit, twice differentiable."""
-    length = CLAMP_SHARE * limit
-    x = xp.clip((value - limit) / length, 0.0, 1.0)
-    return length * (x**3 - x**4 / 2) + xp.maximum(value - limit - length, 0.0)
+    return smooth_ramp(value - limit, CLAMP_SHARE * limit, xp)
 
 
 class Joined(eqx.Module):

@@ -28,6 +28,7 @@ from jaxtyping import Bool, Float
 from softground.arrays import Array
 from softground.errors import MediumError, unknown_name
 from softground.media.base import COMPONENTS, FootInGround, Law, Medium
+from softground.media.smooth import smooth_ramp
 from softground.media.support_line import SupportAlongLine
 
 #: Default temperature, W: a 7 kg foot at rest creeps well under 0.1 mm/s (tests/media measures it).
@@ -104,12 +105,6 @@ class DepthTilt(eqx.Module):
         x, y = foot.axis[0], foot.axis[1]
         degrees = [(i, j) for i in range(self.harmonics + 1) for j in range(self.harmonics + 1 - i)]
         return jnp.stack([x**i * y**j for i, j in degrees])
-
-
-def smooth_ramp(depth: Float[Array, ""], length: float) -> Float[Array, ""]:
-    """max(depth, 0), its corner rounded over `length`: twice differentiable, `depth - length/2` beyond."""
-    x = jnp.clip(depth / length, 0.0, 1.0)
-    return length * (x**3 - x**4 / 2) + jnp.maximum(depth - length, 0.0)
 
 
 class WrenchSpace(Medium):

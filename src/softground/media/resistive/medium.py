@@ -39,8 +39,9 @@ from softground.media.resistive.directions import (
 from softground.media.resistive.surface import surface_of
 from softground.media.resistive.wrench import LAWS, wrenches
 from softground.media.round_space import HEADINGS, LEAN_POWERS, RoundWrenchSpace, rim_harmonics
+from softground.media.smooth import smooth_ramp, smooth_step
 from softground.media.turn import turned_with_foot
-from softground.media.wrench_space import DEFAULT_EPS, DepthTilt, WrenchSpace, smooth_ramp
+from softground.media.wrench_space import DEFAULT_EPS, DepthTilt, WrenchSpace
 from softground.robots.feet import Cylinder, HalfCylinder, Shape, Sphere
 
 LAW_CHOICES = ("auto", *LAWS)
@@ -285,12 +286,6 @@ class Sinking(DepthTilt):
     def __call__(self, foot: FootInGround) -> Float[Array, " b"]:
         angular = self._monomials(foot) if self.spatial else self._harmonics(foot.tilt)
         return jnp.concatenate([smooth_step(foot.depth / self.onset) * angular, super().__call__(foot)])
-
-
-def smooth_step(x: Float[Array, ""]) -> Float[Array, ""]:
-    """0 below 0, 1 above 1, twice differentiable between."""
-    x = jnp.clip(x, 0.0, 1.0)
-    return x**3 * (10 - 15 * x + 6 * x**2)
 
 
 def _sole_features(planar: bool) -> Sinking:
