@@ -180,7 +180,7 @@ HOPPER = """
 
 
 def test_instrument_takes_the_bias_of_noise_that_moves_the_foot():
-    """A light foot on noisy ground, of which a recorded wrench belongs to the pose and twist at the end of its step."""
+    """A light foot on noisy ground, whose wrench belongs to the pose at the start of a step and the twist at its end."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "hopper.xml"
         path.write_text(HOPPER)
@@ -194,9 +194,9 @@ def test_instrument_takes_the_bias_of_noise_that_moves_the_foot():
     def simulate(state):
         def body(state, force):
             after, record = simulator.step(state, force)
-            kinematics = robot.kinematics(after.q)
+            kinematics = robot.kinematics(state.q)
             (position,), (rotation,) = robot.foot_poses(kinematics)
-            rest = lemma.rest_of(sole, after.memory.ground.anchor[0])
+            rest = lemma.rest_of(sole, state.memory.ground.anchor[0])
             twist = robot.foot_jacobians(kinematics)[0] @ after.v
             regressor = lemma.regressor(sole, rest, Pose(position, rotation), twist)
             return after, (record.wrench_world[0], regressor, record.depth[0])

@@ -19,7 +19,7 @@ column of Y is zero, and its damping stays what it was, with its variance.
 
 *When the noise moves the foot.* Least squares asks that the noise of a sample is independent of its regressor. Noise of
 a sensor is. A force on the foot that the model does not know is not: it changes the velocity at the end of the step in
-which it acts, and a step's wrench belongs to the pose and the twist at its end. Damping then comes out too low by
+which it acts, and a step's dampers push with the velocity at its end. Damping then comes out too low by
 dt sigma^2 / (m A v^2), with m the mass of the foot, A the area of its sole and v^2 its mean squared speed: little for a
 foot that moves along, all of it for a light one that only trembles. The cure is an *instrument*, a regressor that knows
 nothing of this step's noise; the one of the step before is at hand. The gain is made with the instrument Z and the

@@ -75,17 +75,18 @@ def observe(
 ) -> GroundBelief:
     """Belief after one more look at the feet; without an estimator k and b stay as they are.
 
-    period: of the looks (s). guess: of k and b, at the start.
+    period: of the looks (s). guess: of k and b, at the start. wrenches: of the step that led to q and v; springs push
+    as they are stretched at its start, dampers with the velocity at its end (docs/estimation.md).
     """
-    kin = robot.kinematics(q)
-    position, rotation = robot.foot_poses(kin)
+    position, rotation = robot.foot_poses(q)
     impact = in_contact & ~belief.in_contact
     met = _level(position, rotation, ground_height)
     rest = jax.tree.map(
         lambda new, old: jnp.where(impact.reshape(-1, *(new.ndim - 1) * (1,)), new, old), met, belief.rest
     )
     estimate = belief.estimate
-    rows = jax.vmap(regressor)(soles, rest, Pose(position, rotation), robot.foot_twists(kin, v))
+    before = robot.kinematics(robot.integrate(q, v, -period))
+    rows = jax.vmap(regressor)(soles, rest, Pose(*robot.foot_poses(before)), robot.foot_twists(before, v))
     if estimator is not None:
         weight = jnp.sum(jnp.asarray(robot.parameters.mass)) * jnp.linalg.norm(jnp.asarray(robot.gravity))
         carries = in_contact & (wrenches[:, 2] > LEAST_LOAD * weight)

@@ -8,8 +8,11 @@ and Lemma 1 integrates rho over the sole (eqs 9 and 10; `lemma`). We put the sol
 wrench (`sole`), and can then let each point lift off and slip on its own, which the lemma leaves aside ("valid as long
 as the normal forces are positive and the tangential component lies inside the friction cone").
 
-Over a time step the spring is taken at its end, x + dt u, so the force per area at a point is
-y(u) = k (x_bar - x) - c u with c = b + dt k: isotropic in u. A point that starts the step above the surface feels the
+Over a time step the spring is taken at its start and the damper at its end, so the force per area at a point is
+y(u) = k (x_bar - x) - c u with c = max(b, dt k / 2): isotropic in u. The spring takes up k dt^2 u^2 / 2 more than its
+force at the start says, which the damper pays: with c >= dt k / 2 a step never gives back more than was put in, and
+is stable for any mass and stiffness. With the spring at the step's end, c = b + dt k, feet would be damped by what the
+ground does not have (docs/contact.md). A point that starts the step above the surface feels the
 part of it that it is inside: its damper acts on the way below the surface, so the force is c/dt times the depth at the
 end. The ground only pushes, and friction bounds the tangential force by a disc whose radius is friction times the
 point's normal force *one step ago*: a convex law (`friction`), which makes the step convex for any stiffness: 1 ms
@@ -107,12 +110,12 @@ class ViscoElastic(Medium):
         arms, depth, stretch = self._points(foot, memory)
         areas = self._areas(foot)
         stiffness, damping = self._coefficients(foot, memory.anchor)
-        slope = damping + dt * stiffness
+        slope = self._slope(stiffness, damping, dt)
         # A point above the surface is resisted from there on, by slope / dt times its depth at the end of the step.
         normal = jnp.where(depth < 0, slope / dt, stiffness) * depth
         wanted = jnp.concatenate([stiffness * stretch[:, :2], normal[:, None]], -1)
-        # By that rule a point at this depth has carried no more than `most` in the last step; only a turning foot may
-        # have. Friction vanishes with it at the surface, where the stretch of the springs is forgotten.
+        # A point that came down to this depth has carried no more than `most` in the last step. Friction vanishes with
+        # it at the surface, where the stretch of the springs is forgotten.
         most = areas * slope * depth / dt
         carried = jnp.where(depth > 0, jnp.minimum(memory.normal_force, most), 0.0)
         return FrictionLaw(
@@ -125,19 +128,25 @@ class ViscoElastic(Medium):
     def remember(self, foot, memory: Memory, law: FrictionLaw, twist, dt) -> Memory:
         """Anchors slip by what the springs cannot hold.
 
-        With force f per area at the end of the step, a spring in series with the sliding contact is left with the
-        stretch (dt f + b s) / (dt k + b), s being its stretch before: s - dt u where the point sticks, and always
-        at most what the work done on it pays for (docs/media.md).
+        With force f per area over the step, a spring in series with the sliding contact is left with the stretch
+        s + dt (f - k s) / c, s being its stretch before: s - dt u where the point sticks, and always at most what the
+        work done on it pays for (docs/media.md).
         """
         arms, _, stretch = self._points(foot, memory)
         stiffness, damping = self._coefficients(foot, memory.anchor)
         force = law.point_forces(twist)
-        left = (dt * force / self._areas(foot)[:, None] + damping * stretch) / (dt * stiffness + damping)
+        change = force / self._areas(foot)[:, None] - stiffness * stretch
+        left = stretch + dt * change / self._slope(stiffness, damping, dt)
         if self._sole.rolls:
             tangential = left * np.array([1, 1, 0], left.dtype)
             return Memory(tangential @ foot.surface.T, force[:, 2])
         moved = arms + dt * (law.arm * twist).sum(-1) + left
         return Memory(foot.position + moved @ foot.surface.T, force[:, 2])
+
+    @staticmethod
+    def _slope(stiffness, damping, dt):
+        """c, by which the force per area of a step falls with the velocity at its end."""
+        return jnp.maximum(damping, dt * stiffness / 2)
 
     def stored_energy(self, foot, memory) -> Float[Array, ""]:
         _, _, stretch = self._points(foot, memory)
