@@ -180,7 +180,7 @@ HOPPER = """
 
 
 def test_instrument_takes_the_bias_of_noise_that_moves_the_foot():
-    """A light foot on noisy ground, whose wrench belongs to the pose at the start of a step and the twist at its end."""
+    """A light foot on noisy ground: a wrench belongs to the pose at the start of a step and the twist at its end."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "hopper.xml"
         path.write_text(HOPPER)
