@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.media.base import COMPONENTS, FootInGround, Medium
+from softground.media.base import COMPONENTS, FootInGround, FootMedium
 from softground.robots import Robot
 from softground.robots.rotations import matmul3
 from softground.surfaces import Surface
@@ -28,7 +28,7 @@ def feet_in_ground(robot: Robot, kinematics, surface: Surface) -> FootInGround:
 
 
 def contact_jacobian(
-    feet: FootInGround, jacobians: Float[Array, "f 6 nv"], medium: Medium, at_sole: bool = False
+    feet: FootInGround, jacobians: Float[Array, "f 6 nv"], medium: FootMedium, at_sole: bool = False
 ) -> Float[Array, "f n nv"]:
     """Jacobian of the feet's twists in the surface frame, at the medium's reference points.
 
@@ -37,7 +37,7 @@ def contact_jacobian(
     are those of the feet's origins.
     """
 
-    def one(foot: FootInGround, jacobian, medium: Medium):
+    def one(foot: FootInGround, jacobian, medium: FootMedium):
         turn = foot.surface.T
         linear, angular = matmul3(turn, jacobian[:3]), matmul3(turn, jacobian[3:])
         reference = None if at_sole else medium.reference(foot)
@@ -48,10 +48,10 @@ def contact_jacobian(
     return jax.vmap(one)(feet, jacobians, medium)
 
 
-def wrench_in_world(feet: FootInGround, wrenches: Float[Array, "f n"], medium: Medium) -> Float[Array, "f 6"]:
+def wrench_in_world(feet: FootInGround, wrenches: Float[Array, "f n"], medium: FootMedium) -> Float[Array, "f 6"]:
     """Wrenches (force, torque) in the world frame, about each foot's origin."""
 
-    def one(foot: FootInGround, wrench, medium: Medium):
+    def one(foot: FootInGround, wrench, medium: FootMedium):
         full = jnp.zeros(6, wrench.dtype).at[COMPONENTS[medium.kind]].set(wrench)
         force, torque = full[:3], full[3:]
         reference = medium.reference(foot)

@@ -41,7 +41,7 @@ from softground.arrays import Array
 from softground.contact.feet import contact_jacobian, feet_in_ground
 from softground.control.estimation import correction
 from softground.errors import OptionError, unknown_name
-from softground.media.base import COMPONENTS, FootInGround, Medium
+from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
 from softground.robots import Robot
 from softground.robots.dynamics import Kinematics
 from softground.simulation.ground import medium_under_feet
@@ -121,7 +121,7 @@ class TerrainIdentifier(eqx.Module):
     """Estimates named parameters of a medium under the feet of a robot with a floating base."""
 
     robot: Robot
-    medium: Medium  # under every foot (leading axis); its named parameters are the first guess
+    medium: Medium  # its named parameters are the first guess
     dt: Float[Array, ""]  # s
     filter_time: Float[Array, ""]  # s
     names: tuple[str, ...] = eqx.field(static=True)
@@ -144,14 +144,13 @@ class TerrainIdentifier(eqx.Module):
             raise OptionError(f"identification needs a robot with a base that floats in space, got {robot.name}")
         if not 0 < dt <= filter_time:
             raise OptionError(f"filter_time must be at least a period, {dt:g} s, got {filter_time:g} s")
-        under_feet = medium_under_feet(medium, robot)
-        known = [name for name, value in vars(under_feet).items() if np.shape(value) == (len(robot.feet),)]
+        known = [name for name, value in vars(medium).items() if isinstance(value, Array) and np.ndim(value) == 0]
         for name in names:
             if name not in known:
                 raise OptionError(unknown_name(f"parameter of {type(medium).__name__}", name, known))
-            if not np.all(np.asarray(getattr(under_feet, name)) > 0):
+            if not getattr(medium, name) > 0:
                 raise OptionError(f"the first guess of {name} must be positive, got {getattr(medium, name)}")
-        self.robot, self.medium, self.names = robot, under_feet, tuple(names)
+        self.robot, self.medium, self.names = robot, medium, tuple(names)
         self.dt, self.filter_time = np.asarray(dt), np.asarray(filter_time)
         self.noise, self.doubt = noise or SensorNoise(), doubt or Doubt()
 
@@ -159,10 +158,11 @@ class TerrainIdentifier(eqx.Module):
         """Belief of a robot in configuration q with a foot, the lowest or this one, so deep by guess (m)."""
         place = jnp.zeros(3)
         feet = feet_in_ground(self.robot, _at_place(place, jnp.asarray(q)), Plane())
-        guess = jnp.log(jnp.stack([getattr(self.medium, name)[0] for name in self.names]))
+        guess = jnp.log(jnp.stack([getattr(self.medium, name) for name in self.names]))
         mean = jnp.append(guess, depth - (feet.depth.max() if foot is None else feet.depth[foot]))
         deviations = np.array([np.log(self.doubt.factor)] * len(guess) + [self.doubt.level])
-        memory = jax.vmap(lambda medium, foot: medium.initial_memory(foot))(self.medium, _below(feet, mean))
+        medium = medium_under_feet(self.medium, self.robot)
+        memory = jax.vmap(lambda medium, foot: medium.initial_memory(foot))(medium, _below(feet, mean))
         nv, n = self.robot.nv, len(mean)
         forces = jnp.zeros(nv), jnp.zeros(nv), jnp.zeros((nv, n)), jnp.zeros((nv, nv))
         return Belief(mean, jnp.diag(deviations**2), place, memory, *forces)
@@ -181,7 +181,7 @@ class TerrainIdentifier(eqx.Module):
         robot = self.robot
         kin = robot.kinematics(_at_place(belief.place, sensed.q))
         feet = feet_in_ground(robot, kin, Plane())
-        jacobian = contact_jacobian(feet, robot.foot_jacobians(kin), self.medium)
+        jacobian = contact_jacobian(feet, robot.foot_jacobians(kin), medium_under_feet(self.medium, robot))
         twists = jacobian @ sensed.v_after
 
         def prediction(mean):
@@ -209,7 +209,7 @@ class TerrainIdentifier(eqx.Module):
     ) -> tuple[Float[Array, " nv"], Float[Array, "nv nv"]]:
         """Generalised force of the ground by the medium: mean and covariance over the noise of the twists."""
         laws = self._laws(self._medium_of(mean), _below(feet, mean), memory)
-        linear = np.eye(6)[:3, COMPONENTS[self.medium.kind]]  # the twist's linear part, which every kind has
+        linear = np.eye(6)[:3, COMPONENTS[self._kind]]  # the twist's linear part, which every kind has
         off = jnp.einsum("pc,f,ck->pfk", SPREAD, self._foot_velocity_noise(jacobian), linear)
         wrenches = jax.vmap(lambda twists: jax.vmap(lambda law, twist: law.wrench(twist))(laws, twists))(twists + off)
         forces = jnp.einsum("pfk,fkv->pv", wrenches, jacobian)
@@ -218,7 +218,7 @@ class TerrainIdentifier(eqx.Module):
 
     def _foot_velocity_noise(self, jacobian: Float[Array, "f k nv"]) -> Float[Array, " f"]:
         """Standard deviation along an axis of the velocity of each foot (m/s): the mean of the axes."""
-        is_linear = COMPONENTS[self.medium.kind] < 3
+        is_linear = COMPONENTS[self._kind] < 3
         variances = (jacobian[:, is_linear] * self.noise.of_velocity(self.robot.nv)) ** 2
         return jnp.sqrt(variances.sum(axis=-1).mean(axis=-1))
 
@@ -236,12 +236,16 @@ class TerrainIdentifier(eqx.Module):
         torque[np.array(self.robot.actuated)] = self.noise.torque
         return momentum @ momentum.T + np.diag(torque**2)
 
-    def _medium_of(self, mean: Float[Array, " n"]) -> Medium:
-        """The medium, with the parameters of a belief."""
-        values = [jnp.full(len(self.robot.feet), value) for value in jnp.exp(mean[:-1])]
-        return eqx.tree_at(lambda medium: [getattr(medium, name) for name in self.names], self.medium, values)
+    def _medium_of(self, mean: Float[Array, " n"]) -> FootMedium:
+        """The medium under every foot (leading axis), with the parameters of a belief."""
+        named = lambda medium: [getattr(medium, name) for name in self.names]  # noqa: E731
+        return medium_under_feet(eqx.tree_at(named, self.medium, list(jnp.exp(mean[:-1]))), self.robot)
 
-    def _laws(self, medium: Medium, feet: FootInGround, memory):
+    @property
+    def _kind(self) -> str:
+        return medium_under_feet(self.medium, self.robot).kind
+
+    def _laws(self, medium: FootMedium, feet: FootInGround, memory):
         return jax.vmap(lambda one, *of: one.law(*of, self.dt))(medium, feet, memory)
 
 

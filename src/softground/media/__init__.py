@@ -1,6 +1,6 @@
 """What the ground is: media as convex potentials of a foot's next twist."""
 
-from softground.media.base import FootInGround, Law, Medium
+from softground.media.base import FootInGround, FootMedium, Law, Medium
 from softground.media.learned import LearnedSpace
 from softground.media.learned_file import load_medium, save_medium
 from softground.media.memory import Remembering
@@ -17,6 +17,7 @@ __all__ = [
     "Field",
     "Firm",
     "FootInGround",
+    "FootMedium",
     "Law",
     "LearnedSpace",
     "Medium",

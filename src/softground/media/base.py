@@ -5,9 +5,16 @@ the ground remembers of it), what does it cost the foot to leave this instant wi
 convex function `Phi(u)` in watts, and the wrench on the foot is `-dPhi/du`. A time step of any robot on any
 medium is then one convex problem (see `softground.contact`).
 
+Three types answer it, each from the one before:
+
+- `Medium`: parameters, which one can differentiate, batch and replace. `for_foot` binds them to the shape of a foot;
+- `FootMedium`: what one foot meets, at any depth and orientation. It is made inside the step, from the parameters;
+- `Law`: the potential of one foot over one time step.
+
 The twist is given in the *surface frame* (z along the outward normal) at the medium's reference point, with
-the components named by `Medium.kind`. To add a medium, write a `Law` with a potential and a `Medium` that
-makes it; wrench and Hessian follow by differentiation, and may be overridden with closed forms for speed.
+the components named by `FootMedium.kind`. To add a medium, write a `Law` with a potential, a `FootMedium` that makes
+it and, if it depends on the foot's shape, a `Medium` that makes that; wrench and Hessian follow by differentiation,
+and may be overridden with closed forms for speed.
 """
 
 from __future__ import annotations
@@ -86,27 +93,31 @@ class LawAlongLine(eqx.Module):
 
 
 class Medium(eqx.Module):
-    """Base class of all media. Leaves are parameters that one can differentiate with respect to."""
+    """Base class of all media: parameters that one can differentiate with respect to, not yet bound to feet."""
 
     #: name under which the medium is saved and found again
     name: ClassVar[str] = ""
 
-    @property
-    def kind(self) -> str:
-        """Which components of the twist the medium works with: a key of `COMPONENTS`."""
+    def for_foot(self, shape: Shape, planar: bool) -> FootMedium:
+        """What a foot of this shape meets. Called in every step, so what only the shape decides is best cached."""
         raise NotImplementedError
+
+    def under_feet(self, shapes: Sequence[Shape], planar: bool) -> Sequence[FootMedium]:
+        """One for each foot of a robot. Override it where what the feet get must agree, or must differ."""
+        return [self.for_foot(shape, planar) for shape in shapes]
+
+
+class FootMedium(Medium):
+    """A medium bound to a foot: what the step evaluates. Itself a medium, which serves every foot as it is."""
+
+    kind: eqx.AbstractVar[str]  # which components of the twist it works with: a key of `COMPONENTS`
+
+    def for_foot(self, shape: Shape, planar: bool) -> FootMedium:
+        return self
 
     def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
         """Reference point of twist and wrench from the foot's origin, m, surface frame; None: the origin."""
         return None
-
-    def for_foot(self, shape: Shape, planar: bool) -> Medium:
-        """This medium specialised to the shape of a foot. Called once, when a simulator is built."""
-        return self
-
-    def under_feet(self, shapes: Sequence[Shape], planar: bool) -> Sequence[Medium]:
-        """One medium for each foot of a robot. Override it where what the feet get must agree, or must differ."""
-        return [self.for_foot(shape, planar) for shape in shapes]
 
     def initial_memory(self, foot: FootInGround) -> Any:
         """What the ground remembers of a foot that has been here all along (a pytree, possibly empty)."""

@@ -208,14 +208,14 @@ class LearnedSpace(WrenchSpace):
 
     def vertices(self, foot: FootInGround) -> Float[Array, "k n"]:
         """Data are of feet that lean but are not turned: in space the set of a foot that is not round turns with it."""
-        if self.components != "spatial" or isinstance(self.foot, Cylinder | Sphere):
+        if self.kind != "spatial" or isinstance(self.foot, Cylinder | Sphere):
             return super().vertices(foot)
         return turned_with_foot(super().vertices, foot)
 
     def for_foot(self, shape: Shape, planar: bool) -> LearnedSpace:
         """This space, if it was learned for such a foot; MediumError says what would be right if not."""
-        if planar != (self.components == "planar"):
-            needed, given = ("planar", "3D") if self.components == "planar" else ("3D", "planar")
+        if planar != (self.kind == "planar"):
+            needed, given = ("planar", "3D") if self.kind == "planar" else ("3D", "planar")
             remedy = "load it with planar=True (--planar)" if needed == "planar" else "load it without planar"
             raise MediumError(f"the medium was learned for {needed} feet and the robot is {given}: {remedy}")
         if not _similar(shape, self.foot):

@@ -86,8 +86,8 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _document(medium: LearnedSpace, notes: Mapping[str, Any]) -> dict[str, Any]:
     space = {
-        "kind": medium.components,
-        "reference_height": medium.height,
+        "kind": medium.kind,
+        "reference_height": medium.reference_height,
         **{name: float(getattr(medium, name)) for name in ("eps", "strength", "max_depth", "max_tilt")},
         "coefficients": np.asarray(medium.coefficients)[:, :-1].tolist(),  # the origin is added when loaded
     }

@@ -21,11 +21,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
-from softground.arrays import Array
+from softground.arrays import Array, as_float, is_known
 from softground.errors import MediumError
-from softground.media.base import COMPONENTS, FootInGround, Medium
+from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
+from softground.media.parameters import check_positive
 from softground.media.round_space import RoundSupport
-from softground.media.wrench_space import SupportFunction
+from softground.media.smooth import smooth_step
+from softground.media.wrench_space import SupportFunction, WrenchSpace
+from softground.robots.feet import Shape
 
 FRESH = 1.0
 """Thrust of ground that no foot has been in."""
@@ -56,44 +59,47 @@ class Remembering(Medium):
         least: float = 0.57,
     ):
         """The defaults were identified on a foot that DEM drove along a curve through beads (docs/zhu2019.md)."""
-        if not (np.isfinite(length) and length > 0):
-            raise MediumError(f"length of the ground's memory must be positive, got {length} m")
-        if not -1 <= start < end <= 1:
+        check_positive("length of the ground's memory", length)
+        if is_known(start) and is_known(end) and not -1 <= start < end <= 1:
             raise MediumError(f"thrusts must satisfy -1 <= start < end <= 1, got {start} and {end}")
         for label, value in {"vertical": vertical, "least": least}.items():
-            if not 0 <= value <= 1:
+            if is_known(value) and not 0 <= value <= 1:
                 raise MediumError(f"{label} is a share between 0 and 1, got {value}")
         self.ground = ground
-        self.length, self.start, self.end = (np.asarray(value, dtype=float) for value in (length, start, end))
-        self.vertical, self.least = np.asarray(vertical, dtype=float), np.asarray(least, dtype=float)
+        self.length, self.start, self.end = as_float(length), as_float(start), as_float(end)
+        self.vertical, self.least = as_float(vertical), as_float(least)
 
-    @property
-    def kind(self) -> str:
-        return self.ground.kind
+    def for_foot(self, shape: Shape, planar: bool) -> RememberingFoot:
+        space = self.ground.for_foot(shape, planar)
+        if not isinstance(space, WrenchSpace):
+            raise MediumError(f"memory is for granular ground (wrench spaces), not for {type(self.ground).__name__}")
+        return RememberingFoot(memory_of=self, space=space, kind=space.kind)
+
+
+class RememberingFoot(FootMedium):
+    """A wrench space that is as large as a foot's last movements leave it."""
+
+    memory_of: Remembering
+    space: WrenchSpace
+    kind: str = eqx.field(static=True)
 
     def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
-        return self.ground.reference(foot)
-
-    def for_foot(self, shape, planar: bool) -> Remembering:
-        bound = self.ground.for_foot(shape, planar)
-        if not hasattr(bound, "vertices"):
-            raise MediumError(f"memory is for granular ground (wrench spaces), not for {type(bound).__name__}")
-        return eqx.tree_at(lambda medium: medium.ground, self, bound)
+        return self.space.reference(foot)
 
     def initial_memory(self, foot: FootInGround) -> Float[Array, ""]:
         return jnp.full_like(foot.depth, FRESH)
 
     def law(self, foot: FootInGround, memory: Float[Array, ""], dt) -> SupportFunction | RoundSupport:
-        whole = self.ground.law(foot, (), dt)
+        whole = self.space.law(foot, (), dt)
         assert isinstance(whole, SupportFunction | RoundSupport)
         return whole.scaled(self.shares(memory).astype(foot.depth.dtype))
 
     def shares(self, thrust: Float[Array, ""]) -> Float[Array, " n"]:
         """Factors on the components of every vertex, between 0 and 1."""
-        x = jnp.clip((thrust - self.start) / (self.end - self.start), 0.0, 1.0)
-        step = x**3 * (10 - 15 * x + 6 * x**2)
-        every = self.least + (1 - self.least) * step
-        upward = self.vertical + (1 - self.vertical) * step
+        x = (thrust - self.memory_of.start) / (self.memory_of.end - self.memory_of.start)
+        step = smooth_step(x)
+        every = self.memory_of.least + (1 - self.memory_of.least) * step
+        upward = self.memory_of.vertical + (1 - self.memory_of.vertical) * step
         return jnp.where(COMPONENTS[self.kind] == UP, upward * every, every)
 
     def remember(self, foot: FootInGround, memory, law, twist, dt) -> Float[Array, ""]:
@@ -101,9 +107,9 @@ class Remembering(Medium):
         velocity = twist[np.flatnonzero(components < 3)]
         speed = jnp.sqrt((velocity**2).sum() + 1e-18)
         down = -twist[int(np.flatnonzero(components == UP)[0])] / speed
-        kept = jnp.exp(-speed * dt / self.length)
+        kept = jnp.exp(-speed * dt / self.memory_of.length)
         # A foot in the air forgets: where it lands the ground is taken to be fresh.
         return jnp.where(foot.depth > 0, down + (memory - down) * kept, FRESH)
 
     def outside_data(self, foot: FootInGround) -> Bool[Array, ""]:
-        return self.ground.outside_data(foot)
+        return self.space.outside_data(foot)

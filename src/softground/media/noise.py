@@ -23,9 +23,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from softground.arrays import Array
+from softground.arrays import Array, as_float, is_known
 from softground.errors import MediumError
-from softground.media.base import COMPONENTS, FootInGround, Law, Medium
+from softground.media.base import COMPONENTS, FootInGround, FootMedium, Law, Medium
+from softground.media.parameters import check_not_negative
 from softground.robots.feet import Shape
 
 
@@ -73,38 +74,43 @@ class Noisy(Medium):
     name: ClassVar[str] = "noisy"
 
     ground: Medium
-    sigma_force: Float[Array, ""]  # N, standard deviation of each component
+    sigma: Float[Array, ""]  # N, standard deviation of each component of the force
     sigma_torque: Float[Array, ""]  # N m
     seed: Int[Array, ""]
-    foot: Int[Array, ""]  # its number on the robot: feet with one seed draw different numbers
 
     def __init__(self, ground: Medium, sigma: float, *, sigma_torque: float | None = None, seed: int = 0):
         """sigma: of forces in N and, unless `sigma_torque` says otherwise, of torques in N m."""
-        sigmas = {"sigma": sigma, "sigma_torque": sigma if sigma_torque is None else sigma_torque}
-        for label, value in sigmas.items():
-            if not (np.isfinite(value) and value >= 0):
-                raise MediumError(f"{label} of the noise must be >= 0 and finite, got {value}")
-        if not 0 <= seed < 2**32:
+        sigma_torque = sigma if sigma_torque is None else sigma_torque
+        check_not_negative("sigma of the noise", sigma)
+        check_not_negative("sigma_torque of the noise", sigma_torque)
+        if is_known(seed) and not 0 <= seed < 2**32:
             raise MediumError(f"the seed of the noise must be an integer from 0 to 2**32 - 1, got {seed}")
         self.ground = ground
-        self.sigma_force, self.sigma_torque = (np.asarray(value, dtype=float) for value in sigmas.values())
-        self.seed, self.foot = np.asarray(seed, dtype=np.uint32), np.asarray(0, dtype=np.uint32)
+        self.sigma, self.sigma_torque = as_float(sigma), as_float(sigma_torque)
+        self.seed = jnp.asarray(seed, jnp.uint32) if isinstance(seed, jax.Array) else np.asarray(seed, np.uint32)
 
-    @property
-    def kind(self) -> str:
-        return self.ground.kind
+    def for_foot(self, shape: Shape, planar: bool) -> NoisyFoot:
+        return self.under_feet([shape], planar)[0]
+
+    def under_feet(self, shapes: Sequence[Shape], planar: bool) -> list[NoisyFoot]:
+        """One for each foot, with noise of its own."""
+        grounds = self.ground.under_feet(shapes, planar)
+        return [
+            NoisyFoot(noise_of=self, ground=ground, foot=np.asarray(number, np.uint32), kind=ground.kind)
+            for number, ground in enumerate(grounds)
+        ]
+
+
+class NoisyFoot(FootMedium):
+    """A medium under one foot, with noise of its own."""
+
+    noise_of: Noisy
+    ground: FootMedium
+    foot: Int[Array, ""]  # its number on the robot: feet with one seed draw different numbers
+    kind: str = eqx.field(static=True)
 
     def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
         return self.ground.reference(foot)
-
-    def for_foot(self, shape: Shape, planar: bool) -> Noisy:
-        return eqx.tree_at(lambda noisy: noisy.ground, self, self.ground.for_foot(shape, planar))
-
-    def under_feet(self, shapes: Sequence[Shape], planar: bool) -> list[Noisy]:
-        """One for each foot, with noise of its own."""
-        grounds = self.ground.under_feet(shapes, planar)
-        fitted = lambda noisy: (noisy.ground, noisy.foot)  # noqa: E731
-        return [eqx.tree_at(fitted, self, (ground, np.uint32(number))) for number, ground in enumerate(grounds)]
 
     def initial_memory(self, foot: FootInGround) -> NoisyMemory:
         return NoisyMemory(self.ground.initial_memory(foot), jnp.zeros_like(foot.depth))
@@ -119,8 +125,9 @@ class Noisy(Medium):
     def noise(self, step: Float[Array, ""]) -> Float[Array, " n"]:
         """The extra wrench of a step, N and N m."""
         components = COMPONENTS[self.kind]
-        key = jax.random.fold_in(jax.random.fold_in(jax.random.key(self.seed), self.foot), step.astype(jnp.uint32))
-        sigmas = jnp.where(components < 3, self.sigma_force, self.sigma_torque).astype(step.dtype)
+        of_foot = jax.random.fold_in(jax.random.key(self.noise_of.seed), self.foot)
+        key = jax.random.fold_in(of_foot, step.astype(jnp.uint32))
+        sigmas = jnp.where(components < 3, self.noise_of.sigma, self.noise_of.sigma_torque).astype(step.dtype)
         return sigmas * jax.random.normal(key, (len(components),), step.dtype)
 
     def remember(self, foot: FootInGround, memory: NoisyMemory, law: NoisyLaw, twist, dt) -> NoisyMemory:

@@ -156,7 +156,7 @@ class RoundWrenchSpace(WrenchSpace):
     def rims(self, foot: FootInGround) -> Rims:
         """The ellipses at this depth and lean, the origin the last of them."""
         steady, first, last = jnp.moveaxis(self.combined(foot), 1, 0)
-        if self.components == "point":
+        if self.kind == "point":
             return Rims(*_ball(steady, first))
         return Rims(*_leaning(steady, first, last, foot.axis[0], foot.axis[1]))
 

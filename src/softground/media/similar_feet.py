@@ -45,20 +45,13 @@ class SimilarFeet(Medium):
         """Temperature of the wrench space, W."""
         return self.medium.eps
 
-    @property
-    def kind(self) -> str:
-        return self.medium.kind
-
-    def law(self, foot, memory, dt):
-        return self.medium.law(foot, memory, dt)
-
     def for_foot(self, shape: Shape, planar: bool) -> WrenchSpace:
         return scaled_foot(self.medium.for_foot(self.reference_foot, planar), _size(shape, self.reference_foot))
 
 
 def scaled_foot(space: WrenchSpace, size: float | Float[Array, ""]) -> WrenchSpace:
     """Wrench space of a foot `size` times as large as that of `space`, about its own origin. `size` may be traced."""
-    if space.height:
+    if space.reference_height:
         raise MediumError("a wrench space with a reference point above the sole cannot be scaled with the foot")
     powers = np.where(COMPONENTS[space.kind] < 3, 3, 4)
     size = jnp.asarray(size, dtype=float)

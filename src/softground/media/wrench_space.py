@@ -25,9 +25,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
-from softground.arrays import Array
+from softground.arrays import Array, as_float, is_known
 from softground.errors import MediumError, unknown_name
-from softground.media.base import COMPONENTS, FootInGround, Law, Medium
+from softground.media.base import COMPONENTS, FootInGround, FootMedium, Law
+from softground.media.parameters import check_positive
 from softground.media.smooth import smooth_ramp
 from softground.media.support_line import SupportAlongLine
 
@@ -107,7 +108,7 @@ class DepthTilt(eqx.Module):
         return jnp.stack([x**i * y**j for i, j in degrees])
 
 
-class WrenchSpace(Medium):
+class WrenchSpace(FootMedium):
     """Vertices as a linear combination of smooth features of depth and tilt.
 
     `vertices(foot) = strength * sum_b features(foot)_b coefficients_b`: one small matrix product a foot, for
@@ -124,8 +125,8 @@ class WrenchSpace(Medium):
     strength: Float[Array, ""]
     max_depth: Float[Array, ""]  # m, deepest foot in the data
     max_tilt: Float[Array, ""]  # rad, most tilted foot in the data
-    components: str = eqx.field(static=True)
-    height: float = eqx.field(static=True)
+    kind: str = eqx.field(static=True)
+    reference_height: float = eqx.field(static=True)  # m, of the reference point above the sole, along the foot
 
     def __init__(
         self,
@@ -139,7 +140,7 @@ class WrenchSpace(Medium):
         max_tilt: float = np.inf,
         reference_height: float = 0.0,
     ):
-        coefficients = np.asarray(coefficients, dtype=float)
+        coefficients = as_float(coefficients)
         if kind not in COMPONENTS:
             raise MediumError(unknown_name("kind of wrench space", kind, COMPONENTS))
         size = len(COMPONENTS[kind])
@@ -148,20 +149,16 @@ class WrenchSpace(Medium):
             raise MediumError(
                 f"coefficients of a {kind} wrench space must have shape ({shape}), got {coefficients.shape}"
             )
-        if not np.isfinite(coefficients).all():
+        if is_known(coefficients) and not np.isfinite(coefficients).all():
             raise MediumError("wrench-space coefficients must be finite: look for NaN in the wrench data")
         for label, value in {"eps": eps, "strength": strength}.items():
-            if not (np.isfinite(value) and value > 0):
-                raise MediumError(f"wrench-space {label} must be positive and finite, got {value}")
-        origin = np.zeros_like(coefficients[:, :1])
-        self.coefficients = np.concatenate([coefficients, origin], axis=1)
+            check_positive(f"wrench-space {label}", value)
+        self.coefficients = _with_origin(coefficients)
         self.features = features
-        self.eps = np.asarray(eps, dtype=float)
-        self.strength = np.asarray(strength, dtype=float)
-        self.max_depth = np.asarray(max_depth, dtype=float)
-        self.max_tilt = np.asarray(max_tilt, dtype=float)
-        self.components = kind
-        self.height = float(reference_height)
+        self.eps, self.strength = as_float(eps), as_float(strength)
+        self.max_depth, self.max_tilt = as_float(max_depth), as_float(max_tilt)
+        self.kind = kind
+        self.reference_height = float(reference_height)
 
     @classmethod
     def fit(cls, feet: FootInGround, wrenches, features: Callable, **options) -> WrenchSpace:
@@ -184,12 +181,8 @@ class WrenchSpace(Medium):
         options = {"max_depth": depth.max(), "max_tilt": np.abs(feet.tilt).max(), **options}
         return cls(solution.reshape(-1, *wrenches.shape[1:]), features, **options)
 
-    @property
-    def kind(self) -> str:
-        return self.components
-
     def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
-        return self.height * foot.axis if self.height else None
+        return self.reference_height * foot.axis if self.reference_height else None
 
     def vertices(self, foot: FootInGround) -> Float[Array, "k n"]:
         """Extreme wrenches at this depth and tilt: N and N m, surface frame, at the reference point."""
@@ -206,6 +199,14 @@ class WrenchSpace(Medium):
         return SupportFunction(self.vertices(foot), self.eps.astype(foot.depth.dtype))
 
     def outside_data(self, foot: FootInGround) -> Bool[Array, ""]:
-        planar = self.components == "planar"
+        planar = self.kind == "planar"
         lean = jnp.abs(foot.tilt) if planar else jnp.arctan2(jnp.hypot(*foot.axis[:2]), foot.axis[2])
         return (foot.depth > 0) & ((foot.depth > self.max_depth) | (lean > self.max_tilt))
+
+
+def _with_origin(coefficients: Array) -> Array:
+    """Coefficients (b, k, ...) with a last vertex at the origin, added unless it is there."""
+    if is_known(coefficients) and not np.any(coefficients[:, -1]):
+        return coefficients
+    xp = np if isinstance(coefficients, np.ndarray) else jnp
+    return xp.concatenate([coefficients, xp.zeros_like(coefficients[:, :1])], axis=1)

@@ -101,12 +101,12 @@ def _compiled_step(simulator: Simulator, state: State):
     The robot is made of constants, which makes for a faster program; the ground's parameters are inputs, so that JAX's
     compilation cache holds one program for a robot on all grounds of a kind.
     """
-    per_foot, shape = eqx.partition(simulator.feet_medium, eqx.is_array)
-    numbers, restore = ravel_pytree(per_foot)
+    parameters, rest = eqx.partition(simulator.ground.medium, eqx.is_array)
+    numbers, restore = ravel_pytree(parameters)
 
     def step(numbers, state: State, torque):
-        medium = eqx.combine(restore(numbers), shape)
-        here = eqx.tree_at(lambda sim: sim.feet_medium, simulator, medium)
+        medium = eqx.combine(restore(numbers), rest)
+        here = eqx.tree_at(lambda sim: sim.ground.medium, simulator, medium)
         after, record = here.step(state, torque)
         return after, ((after.q, after.v, record.wrench_world), record)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from softground.errors import MediumError
-from softground.media.base import Medium
+from softground.media.base import FootMedium, Medium
 from softground.robots import Robot
 from softground.surfaces import Plane, Surface
 
@@ -19,8 +20,8 @@ class Ground(eqx.Module):
     surface: Surface = eqx.field(default_factory=Plane)
 
 
-def medium_under_feet(medium: Medium, robot: Robot) -> Medium:
-    """One medium per foot (leading axis), each specialised to the foot's shape."""
+def medium_under_feet(medium: Medium, robot: Robot) -> FootMedium:
+    """What each foot meets (leading axis)."""
     fitted = medium.under_feet([foot.shape for foot in robot.feet], robot.planar)
     kinds = {(one.kind, jax.tree.structure(one)) for one in fitted}
     if len(kinds) > 1:
@@ -29,4 +30,9 @@ def medium_under_feet(medium: Medium, robot: Robot) -> Medium:
             f"the feet of {robot.name} must have shapes of one type for {type(medium).__name__}, "
             f"got {shapes}; override them with Robot.load(..., feet={{name: shape}})"
         )
-    return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *fitted)
+    return jax.tree.map(_stacked, *fitted)
+
+
+def _stacked(*leaves):
+    """Of NumPy while nothing is traced: constants of the program that steps."""
+    return (jnp if any(isinstance(leaf, jax.Array) for leaf in leaves) else np).stack(leaves)

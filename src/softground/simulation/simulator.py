@@ -19,7 +19,7 @@ from softground.contact.newton import Newton
 from softground.contact.problem import StepProblem, product
 from softground.contact.solve import solve
 from softground.errors import OptionError
-from softground.media.base import COMPONENTS, FootInGround, Medium
+from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
 from softground.robots import Robot
 from softground.simulation.ground import Ground, medium_under_feet
 from softground.simulation.motors import Control, joint_law, motor_torque, open_loop_force
@@ -70,7 +70,6 @@ class Simulator(eqx.Module):
 
     robot: Robot
     ground: Ground
-    feet_medium: Medium  # the medium specialised to every foot (leading axis)
     dt: Float[Array, ""]
     solver: Newton
     grain_inertia: Float[Array, "n n"] | None
@@ -89,23 +88,28 @@ class Simulator(eqx.Module):
             raise OptionError(f"dt must be a positive time step in seconds, got {dt}")
         self.robot = robot
         self.ground = ground if isinstance(ground, Ground) else Ground(ground)
-        self.feet_medium = medium_under_feet(self.ground.medium, robot)
         self.dt = np.asarray(dt, dtype=float)
         self.solver = Newton() if solver is None else solver
         self.grain_inertia = self._checked_grains(grain_inertia)
         self.has_joint_forces = bool(robot.limited) or bool(np.any(robot.friction_loss))
 
+    @property
+    def feet_medium(self) -> FootMedium:
+        """What each foot meets (leading axis): the ground's medium, bound to the robot's feet."""
+        return medium_under_feet(self.ground.medium, self.robot)
+
     def _checked_grains(self, grain_inertia):
+        kind = self.feet_medium.kind  # raises where a medium does not serve the robot's feet
         if grain_inertia is None:
             return None
-        size = len(COMPONENTS[self.feet_medium.kind])
+        size = len(COMPONENTS[kind])
         grains = np.asarray(grain_inertia, dtype=float)
         grains = np.diag(grains) if grains.ndim == 1 else grains
         sound = grains.shape == (size, size) and np.isfinite(grains).all() and np.allclose(grains, grains.T)
         if not sound or not (np.linalg.eigvalsh(grains) >= 0).all():
             raise OptionError(
                 f"grain_inertia must be {size} diagonal entries or a positive semidefinite {size} x {size} "
-                f"matrix for a {self.feet_medium.kind} contact, got shape {np.shape(grain_inertia)}"
+                f"matrix for a {kind} contact, got shape {np.shape(grain_inertia)}"
             )
         return grains
 
@@ -129,14 +133,15 @@ class Simulator(eqx.Module):
                 raise OptionError(f"height of the lowest foot must be finite (m), got {height}")
             q = self._lifted(q, height)
         dtype = jnp.zeros(()).dtype if dtype is None else dtype
-        n_feet, size = len(self.robot.feet), len(COMPONENTS[self.feet_medium.kind])
-        memory = self._initial_memory(q)
+        medium = self.feet_medium
+        n_feet, size = len(self.robot.feet), len(COMPONENTS[medium.kind])
+        memory = self._initial_memory(medium, q)
         cast = lambda tree: jax.tree.map(lambda x: jnp.asarray(x, dtype), tree)  # noqa: E731
         return State(*cast((0.0, q, v, memory, np.zeros((2, n_feet, size)))))
 
-    def _initial_memory(self, q: np.ndarray) -> Any:
+    def _initial_memory(self, medium: FootMedium, q: np.ndarray) -> Any:
         feet = jax.jit(lambda q: feet_in_ground(self.robot, q, self.ground.surface))(q)
-        return jax.vmap(lambda medium, foot: medium.initial_memory(foot))(self.feet_medium, feet)
+        return jax.vmap(lambda medium, foot: medium.initial_memory(foot))(medium, feet)
 
     def _lifted(self, q: np.ndarray, height: float) -> np.ndarray:
         """q moved along the robot's vertical coordinate until its lowest foot is `height` above the ground."""
@@ -156,16 +161,17 @@ class Simulator(eqx.Module):
         """Advance by one time step under a control (a `Control`, or an array of torques)."""
         control = control if isinstance(control, Control) else Control(0.0 if control is None else control)
         dtype = state.q.dtype
-        sim = jax.tree.map(lambda x: jnp.asarray(x, dtype) if _is_float(x) else x, self)
-        return sim._step(state, control)
+        # Bound before it is cast: what is known stays NumPy, and becomes constants of the program.
+        medium = _as_floats(self.feet_medium, dtype)
+        return _as_floats(self, dtype)._step(state, control, medium)
 
-    def _step(self, state: State, control: Control) -> tuple[State, Record]:
+    def _step(self, state: State, control: Control, medium: FootMedium) -> tuple[State, Record]:
         if self.grain_inertia is not None and control.position is not None:
             raise OptionError("grain_inertia goes with torques, not servos: compute the servo's torque yourself")
         robot, dt = self.robot, self.dt
         kin = robot.kinematics(state.q)
         feet = feet_in_ground(robot, kin, self.ground.surface)
-        problem, mass = self.problem(state, control, kin, feet)
+        problem, mass = self._problem(state, control, medium, kin, feet)
         solution = solve(problem, state.expected_twists(), self.solver)
         velocity = solution.velocity
         if self.grain_inertia is not None:
@@ -174,7 +180,7 @@ class Simulator(eqx.Module):
         q = robot.integrate(state.q, velocity, dt)
         foot_twists = solution.twists if self.grain_inertia is None else problem.twists(velocity)
         memory = jax.vmap(lambda medium, *args: medium.remember(*args, dt))(
-            self.feet_medium, feet, state.memory, problem.laws, foot_twists
+            medium, feet, state.memory, problem.laws, foot_twists
         )
         twists = jnp.stack([solution.twists, state.twists[0]])
         after = State(state.time + dt, q, velocity, memory, twists)
@@ -183,18 +189,24 @@ class Simulator(eqx.Module):
             q=state.q,
             v=state.v,
             torque=motor_torque(robot, state.q, velocity, control, dt),
-            wrench_world=wrench_in_world(feet, solution.wrenches, self.feet_medium),
+            wrench_world=wrench_in_world(feet, solution.wrenches, medium),
             depth=feet.depth,
             tilt=feet.tilt,
             twist=foot_twists,
             iterations=solution.iterations,
             converged=solution.converged,
             finite=jnp.isfinite(q).all() & jnp.isfinite(velocity).all(),
-            outside_data=jax.vmap(lambda medium, foot: medium.outside_data(foot))(self.feet_medium, feet),
+            outside_data=jax.vmap(lambda medium, foot: medium.outside_data(foot))(medium, feet),
         )
         return after, record
 
-    def problem(self, state: State, control: Control, kin, feet: FootInGround):
+    def problem(self, state: State, control: Control) -> StepProblem:
+        """The convex problem of the step from this state."""
+        kin = self.robot.kinematics(state.q)
+        feet = feet_in_ground(self.robot, kin, self.ground.surface)
+        return self._problem(state, control, self.feet_medium, kin, feet)[0]
+
+    def _problem(self, state: State, control: Control, medium: FootMedium, kin, feet: FootInGround):
         """The convex problem of this step, and the mass matrix of the robot (with joint damping)."""
         robot, dt = self.robot, self.dt
         inertia = robot.mass_matrix(kin)
@@ -202,13 +214,13 @@ class Simulator(eqx.Module):
         springs = robot.passive_force(kin, jnp.zeros_like(state.v))
         drive = springs - robot.bias_force(kin, state.v) + open_loop_force(robot, control, state.v.dtype)
         foot_jacobians = robot.foot_jacobians(kin)
-        jacobian = contact_jacobian(feet, foot_jacobians, self.feet_medium)
+        jacobian = contact_jacobian(feet, foot_jacobians, medium)
         metric = mass
         if self.grain_inertia is not None:
             touching = (feet.depth > 0)[:, None, None] * self.grain_inertia
-            sole = contact_jacobian(feet, foot_jacobians, self.feet_medium, at_sole=True)
+            sole = contact_jacobian(feet, foot_jacobians, medium, at_sole=True)
             metric = metric_with_grains(mass, sole, touching)
-        laws = jax.vmap(lambda medium, *args: medium.law(*args, dt))(self.feet_medium, feet, state.memory)
+        laws = jax.vmap(lambda medium, *args: medium.law(*args, dt))(medium, feet, state.memory)
         joints = None
         if self.has_joint_forces or control.position is not None:
             joints = joint_law(robot, state.q, control, jnp.diag(inertia), dt)
@@ -249,6 +261,11 @@ def vertical_coordinate(robot: Robot, q: np.ndarray) -> int:
         raise OptionError(f"{robot.name} cannot be lifted: it has no vertical base coordinate; give q itself")
     joint_coordinate = robot.dof_q[dofs[0]]
     return joint_coordinate if joint_coordinate >= 0 else robot.tree.q_address[robot.tree.dof_link[dofs[0]]] + 2
+
+
+def _as_floats(tree: Any, dtype) -> Any:
+    """A pytree with its floating-point arrays in one precision."""
+    return jax.tree.map(lambda x: jnp.asarray(x, dtype) if _is_float(x) else x, tree)
 
 
 def _is_float(x) -> bool:

@@ -59,14 +59,14 @@ class Walks:
         self.simulator, self.start, self.gait = simulator, start, stepper.gait
         self.steps = steps_in(seconds, float(simulator.dt))
 
-        def program(state: State, speed, gait: SteppingGait, feet_medium: Medium):
-            on_ground = eqx.tree_at(lambda one: one.feet_medium, simulator, feet_medium)
+        def program(state: State, speed, gait: SteppingGait, medium: Medium):
+            on_ground = eqx.tree_at(lambda one: one.ground.medium, simulator, medium)
             walking = eqx.tree_at(lambda one: (one.speed, one.gait), stepper, (speed, gait))
             return rollout(on_ground, walking, state, self.steps)
 
         began = time.perf_counter()
         self._program = (
-            jax.jit(program).lower(start, stepper.speed, _arrays(self.gait), simulator.feet_medium).compile()
+            jax.jit(program).lower(start, stepper.speed, _arrays(self.gait), simulator.ground.medium).compile()
         )
         self._compile_seconds = time.perf_counter() - began
 
@@ -82,7 +82,7 @@ class Walks:
         """The walk as a dataset (see `run_dataset`), cut before the first state that is not finite."""
         simulator = self.simulator if medium is None else self._on(medium)
         began = time.process_time()
-        arguments = np.asarray(float(speed)), _arrays(gait or self.gait), simulator.feet_medium
+        arguments = np.asarray(float(speed)), _arrays(gait or self.gait), simulator.ground.medium
         outcome = self._program(self.start, *arguments)
         final, records = jax.tree.map(np.asarray, outcome)
         elapsed = time.process_time() - began
@@ -116,7 +116,7 @@ class Walks:
         was = self.simulator
         ground = Ground(medium, was.ground.surface)
         other = Simulator(was.robot, ground, float(was.dt), solver=was.solver, grain_inertia=was.grain_inertia)
-        if jax.tree.structure(other.feet_medium) != jax.tree.structure(was.feet_medium):
+        if jax.tree.structure(medium) != jax.tree.structure(was.ground.medium):
             raise OptionError(
                 f"these walks are compiled for {type(was.ground.medium).__name__}: another medium must be of that kind "
                 f"and differ in numbers only, got {medium}"

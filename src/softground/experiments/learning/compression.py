@@ -30,8 +30,8 @@ def compressed(space: LearnedSpace, tolerance: float = TOLERANCE) -> LearnedSpac
     poses = _sampled_poses(space)
     coefficients = np.asarray(space.coefficients)[:, :-1]
     wrenches = np.tensordot(feature_rows(space.features, poses), coefficients, 1)
-    weight = 1 / _size_at_depth(wrenches * component_weights(space.components), poses[:, 0])
-    values = (wrenches * component_weights(space.components)).reshape(len(poses), -1) * weight
+    weight = 1 / _size_at_depth(wrenches * component_weights(space.kind), poses[:, 0])
+    values = (wrenches * component_weights(space.kind)).reshape(len(poses), -1) * weight
     for depths, leans in POWERS:
         features = _polynomials(space, depths, leans)
         rows = feature_rows(features, poses) * weight
@@ -39,7 +39,7 @@ def compressed(space: LearnedSpace, tolerance: float = TOLERANCE) -> LearnedSpac
             break
         solution = np.linalg.lstsq(rows, values, rcond=1e-10)[0]
         if np.sqrt(((rows @ solution - values) ** 2).mean()) <= tolerance:
-            table = solution.reshape(-1, *coefficients.shape[1:]) / component_weights(space.components)
+            table = solution.reshape(-1, *coefficients.shape[1:]) / component_weights(space.kind)
             return _with_features(space, features, table)
     return space
 
@@ -50,7 +50,7 @@ def _polynomials(space: LearnedSpace, depths: int, leans: int) -> Polynomials:
     return Polynomials(
         depths=depths,
         leans=leans,
-        spatial=space.components == "spatial",
+        spatial=space.kind == "spatial",
         max_depth=deepest,
         max_tilt=float(space.max_tilt),
         onset=min(ONSET, deepest / 10),
@@ -62,8 +62,8 @@ def _with_features(space: LearnedSpace, features: Polynomials, coefficients: np.
         coefficients,
         Joined((features,)),
         space.foot,
-        kind=space.components,
-        reference_height=space.height,
+        kind=space.kind,
+        reference_height=space.reference_height,
         **{name: float(getattr(space, name)) for name in ("eps", "strength", "max_depth", "max_tilt")},
     )
 
@@ -71,7 +71,7 @@ def _with_features(space: LearnedSpace, features: Polynomials, coefficients: np.
 def _sampled_poses(space: LearnedSpace) -> np.ndarray:
     """Poses (q, 3) over the range of the data, and a little beyond, where the clamps set in."""
     depths, steepest = float(space.max_depth) * DEPTHS, float(space.max_tilt)
-    if space.components == "planar":
+    if space.kind == "planar":
         leans = [(share * steepest, 0.0) for share in LEANS]
     else:
         around = np.arange(12) * np.pi / 6

@@ -23,9 +23,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from softground.arrays import Array
+from softground.arrays import Array, as_float
 from softground.errors import MediumError, unknown_name
 from softground.media.base import COMPONENTS, FootInGround, Medium
+from softground.media.parameters import check_positive
 from softground.media.resistive.directions import (
     SPEED,
     SPIN,
@@ -71,31 +72,21 @@ class Resistive(Medium):
     scale: Float[Array, ""]  # N/cm3, stress per depth on a plate pushed down (zeta of Li et al. 2013)
     eps: Float[Array, ""]  # W, temperature of the wrench space
     strength: Float[Array, ""]  # a further factor on all wrenches
-    stress_law: str = eqx.field(static=True)
+    law: str = eqx.field(static=True)
 
     def __init__(self, scale: float = 1.0, *, eps: float = DEFAULT_EPS, strength: float = 1.0, law: str = "auto"):
         for label, value in {"scale": scale, "eps": eps, "strength": strength}.items():
-            if not (np.isfinite(value) and value > 0):
-                raise MediumError(f"{label} of a resistive medium must be positive and finite, got {value}")
+            check_positive(f"{label} of a resistive medium", value)
         if law not in LAW_CHOICES:
             raise MediumError(unknown_name("resistive stress law", law, LAW_CHOICES))
-        self.scale = np.asarray(scale, dtype=float)
-        self.eps = np.asarray(eps, dtype=float)
-        self.strength = np.asarray(strength, dtype=float)
-        self.stress_law = law
-
-    @property
-    def kind(self) -> str:
-        raise MediumError(_UNBOUND)
-
-    def law(self, foot, memory, dt):
-        raise MediumError(_UNBOUND)
+        self.scale, self.eps, self.strength = as_float(scale), as_float(eps), as_float(strength)
+        self.law = law
 
     def for_foot(self, shape: Shape, planar: bool) -> WrenchSpace:
         """Wrench space of a foot of this shape: kind "planar", else "point" for spheres, else "spatial"."""
-        if self.stress_law == "plane" and not planar:
+        if self.law == "plane" and not planar:
             raise MediumError('the plane stress law serves planar robots only: use law="3d" or law="auto"')
-        law = ("plane" if planar else "3d") if self.stress_law == "auto" else self.stress_law
+        law = ("plane" if planar else "3d") if self.law == "auto" else self.law
         generic = generic_space(shape, planar, law)
         # Not by the constructor: the parameters may be traced, for derivatives with respect to the ground.
         return eqx.tree_at(
@@ -103,12 +94,6 @@ class Resistive(Medium):
             generic,
             (self.scale * generic.coefficients, self.eps, self.strength),
         )
-
-
-_UNBOUND = (
-    "a resistive medium depends on the foot's shape: call medium.for_foot(shape, planar) and use what "
-    "it returns (a simulator does this for each foot)"
-)
 
 
 @lru_cache(maxsize=64)

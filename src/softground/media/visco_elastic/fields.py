@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from softground.arrays import Array, as_float
+from softground.arrays import Array, as_float, is_known
 from softground.errors import MediumError
+from softground.media.parameters import check_positive
 
 
 class Field(eqx.Module):
@@ -28,6 +29,8 @@ class Stretches(Field):
     values: Float[Array, " n+1"] = eqx.field(converter=as_float)
 
     def __check_init__(self):
+        if not (is_known(self.edges) and is_known(self.values)):
+            return
         edges, values = np.asarray(self.edges), np.asarray(self.values)
         if edges.ndim != 1 or values.shape != (edges.size + 1,):
             raise MediumError(
@@ -60,9 +63,7 @@ def check_coefficient(coefficient: Coefficient, label: str) -> None:
         raise MediumError(
             f"{label} of the ground must be a positive number or a media.visco_elastic.Field, got {coefficient!r}"
         )
-    value = np.asarray(coefficient)
-    if not (value.ndim == 0 and np.isfinite(value) and value > 0):
-        raise MediumError(f"{label} of the ground must be positive and finite, got {value}")
+    check_positive(f"{label} of the ground", coefficient)
 
 
 def value_at(coefficient: Coefficient, position: Float[Array, "3"]) -> Float[Array, ""]:

@@ -37,8 +37,8 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array, as_float
-from softground.errors import MediumError
-from softground.media.base import COMPONENTS, FootInGround, Medium
+from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
+from softground.media.parameters import check_not_negative
 from softground.media.visco_elastic.fields import Coefficient, as_coefficient, check_coefficient, value_at
 from softground.media.visco_elastic.friction import FrictionLaw, velocity_map
 from softground.media.visco_elastic.sole import Patch, patch
@@ -61,50 +61,54 @@ class ViscoElastic(Medium):
     damping: Coefficient = eqx.field(converter=as_coefficient, default=1e4)  # b, N s/m per m2
     friction: Float[Array, ""] = eqx.field(converter=as_float, default=0.6)
     to_edge: bool = eqx.field(static=True, default=False)  # whether the sole's points reach its edge (`sole`)
-    sole: Patch | None = None
-    components: str = eqx.field(static=True, default="spatial")
 
     def __check_init__(self):
         check_coefficient(self.stiffness, "stiffness")
         check_coefficient(self.damping, "damping")
-        if not (np.isfinite(self.friction) and self.friction >= 0):
-            raise MediumError(f"friction of the ground must be >= 0 and finite, got {self.friction:g}")
+        check_not_negative("friction of the ground", self.friction)
 
-    @property
-    def kind(self) -> str:
-        return self.components
+    def for_foot(self, shape: Shape, planar: bool) -> ViscoElasticFoot:
+        kind = "planar" if planar else "point" if isinstance(shape, Sphere) else "spatial"
+        return ViscoElasticFoot(ground=self, sole=patch(shape, self.to_edge), kind=kind)
+
+    def under_feet(self, shapes: Sequence[Shape], planar: bool) -> list[ViscoElasticFoot]:
+        """One for each foot, all with as many points, so that they can be stacked."""
+        feet = [self.for_foot(shape, planar) for shape in shapes]
+        count = max(len(foot.sole.points) for foot in feet)
+        return [dataclasses.replace(foot, sole=foot.sole.with_points(count)) for foot in feet]
+
+
+class Firm(ViscoElastic):
+    """Firm ground: so stiff and damped that a foot sinks a fraction of a millimetre. The rigid reference."""
+
+    name: ClassVar[str] = "firm"
+
+    stiffness: Coefficient = eqx.field(converter=as_coefficient, default=1e8)
+    damping: Coefficient = eqx.field(converter=as_coefficient, default=1e6)
+    friction: Float[Array, ""] = eqx.field(converter=as_float, default=0.8)
+
+
+class ViscoElasticFoot(FootMedium):
+    """The springs and dampers under one sole."""
+
+    ground: ViscoElastic
+    sole: Patch
+    kind: str = eqx.field(static=True)
 
     def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
         """A round sole is pushed where it touches, below its centre or axis; a flat one at its centre."""
-        sole = self._sole
         up = np.array([0.0, 0.0, 1.0])
-        return (-sole.radius * up).astype(foot.depth.dtype) if sole.rolls else None
-
-    def for_foot(self, shape: Shape, planar: bool) -> ViscoElastic:
-        components = "planar" if planar else "point" if isinstance(shape, Sphere) else "spatial"
-        return dataclasses.replace(self, sole=patch(shape, self.to_edge), components=components)
-
-    def under_feet(self, shapes: Sequence[Shape], planar: bool) -> list[ViscoElastic]:
-        """One for each foot, all with as many points, so that they can be stacked."""
-        fitted = [self.for_foot(shape, planar) for shape in shapes]
-        count = max(len(one._sole.points) for one in fitted)
-        return [dataclasses.replace(one, sole=one._sole.with_points(count)) for one in fitted]
+        return (-self.sole.radius * up).astype(foot.depth.dtype) if self.sole.rolls else None
 
     def initial_memory(self, foot: FootInGround) -> Memory:
         """Springs relaxed where the foot is, and carrying it if it is below the surface."""
-        sole = self._sole
+        sole = self.sole
         arms = sole.points @ foot.rotation.T
         here = foot.position + arms @ foot.surface.T
         depth = jnp.maximum(foot.depth - arms[:, 2], 0.0)
         anchor = jnp.zeros_like(here) if sole.rolls else here
         stiffness, _ = self._coefficients(foot, anchor)
         return Memory(anchor, stiffness * self._areas(foot) * depth)
-
-    @property
-    def _sole(self) -> Patch:
-        if self.sole is None:
-            raise MediumError("this ground does not know the foot yet: call medium.for_foot(shape, planar)")
-        return self.sole
 
     def law(self, foot: FootInGround, memory: Memory, dt) -> FrictionLaw:
         arms, depth, stretch = self._points(foot, memory)
@@ -122,7 +126,7 @@ class ViscoElastic(Medium):
             offset=areas[:, None] * wanted,
             slope=areas * slope,
             arm=velocity_map(arms)[..., COMPONENTS[self.kind]],
-            bound=self.friction * carried,
+            bound=self.ground.friction * carried,
         )
 
     def remember(self, foot, memory: Memory, law: FrictionLaw, twist, dt) -> Memory:
@@ -137,7 +141,7 @@ class ViscoElastic(Medium):
         force = law.point_forces(twist)
         change = force / self._areas(foot)[:, None] - stiffness * stretch
         left = stretch + dt * change / self._slope(stiffness, damping, dt)
-        if self._sole.rolls:
+        if self.sole.rolls:
             tangential = left * np.array([1, 1, 0], left.dtype)
             return Memory(tangential @ foot.surface.T, force[:, 2])
         moved = arms + dt * (law.arm * twist).sum(-1) + left
@@ -156,7 +160,7 @@ class ViscoElastic(Medium):
     def _points(self, foot: FootInGround, memory: Memory):
         """Arm from the reference point, depth, and stretch of the spring of every point (none above the surface),
         surface frame."""
-        sole = self._sole
+        sole = self.sole
         # A ball has its points where it touches; a half-cylinder along its axis, which pitching leaves where they are.
         arms = sole.points @ foot.rotation.T
         depth = foot.depth - arms[:, 2]
@@ -167,21 +171,11 @@ class ViscoElastic(Medium):
 
     def _areas(self, foot: FootInGround) -> Float[Array, " p"]:
         """Areas of the points, projected on the surface (the factor |e3' R e3| of eqs 9 and 10), m2."""
-        projection = 1.0 if self._sole.rolls else jnp.abs(foot.rotation[2, 2])
-        return self._sole.areas * jnp.maximum(projection, 1e-3)
+        projection = 1.0 if self.sole.rolls else jnp.abs(foot.rotation[2, 2])
+        return self.sole.areas * jnp.maximum(projection, 1e-3)
 
     def _coefficients(self, foot: FootInGround, anchor: Float[Array, "p 3"]):
         """Stiffness and damping where the foot touched down; under a round sole, which rolls, where it is."""
-        sole = self._sole
+        sole = self.sole
         place = foot.position if sole.rolls else sole.areas @ anchor / sole.area
-        return value_at(self.stiffness, place), value_at(self.damping, place)
-
-
-class Firm(ViscoElastic):
-    """Firm ground: so stiff and damped that a foot sinks a fraction of a millimetre. The rigid reference."""
-
-    name: ClassVar[str] = "firm"
-
-    stiffness: Coefficient = eqx.field(converter=as_coefficient, default=1e8)
-    damping: Coefficient = eqx.field(converter=as_coefficient, default=1e6)
-    friction: Float[Array, ""] = eqx.field(converter=as_float, default=0.8)
+        return value_at(self.ground.stiffness, place), value_at(self.ground.damping, place)

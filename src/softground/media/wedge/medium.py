@@ -18,21 +18,19 @@ it touched down. The wedge lets go of a foot that was lifted in the step before:
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Callable
 from typing import ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Bool, Float
 
 from softground.arrays import Array, as_float
 from softground.errors import MediumError
-from softground.media.base import COMPONENTS, FootInGround, Medium
+from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
+from softground.media.parameters import check_not_negative, check_positive
 from softground.media.round_space import Rims, RoundSupport
 from softground.media.wedge.geometry import Solid, solid_under
 from softground.media.wedge.law import ForceSets, WedgeLaw, velocity_maps
@@ -48,14 +46,6 @@ FRICTION_ANGLE = float(np.deg2rad(38.0))
 
 def _as_optional(value) -> Array | None:
     return None if value is None else as_float(value)
-
-
-def _is_sound(value: Array, holds: Callable[[np.ndarray], np.ndarray]) -> bool:
-    """Whether a parameter is finite and fulfils a condition; one that is being traced cannot be asked."""
-    if isinstance(value, Tracer):
-        return True
-    known = np.asarray(value)
-    return bool((np.isfinite(known) & holds(known)).all())
 
 
 class Memory(eqx.Module):
@@ -84,42 +74,34 @@ class Wedge(Medium):
     eps: Float[Array, ""] = eqx.field(converter=as_float, default=DEFAULT_EPS)  # W, temperature
     friction_angle: float = eqx.field(static=True, converter=float, default=FRICTION_ANGLE)  # rad, phi_s
     shear: Float[Array, ""] | None = eqx.field(converter=_as_optional, default=None)  # of plane RFT's; None: no shear
-    sole: Sole | None = None
-    components: str = eqx.field(static=True, default="")
 
     def __check_init__(self):
         for label in ("zeta", "saturation_length", "growth", "eps"):
-            if not _is_sound(getattr(self, label), lambda value: value > 0):
-                raise MediumError(f"{label} of a wedge medium must be positive and finite, got {getattr(self, label)}")
-        if not _is_sound(self.density, lambda value: value >= 0):
-            raise MediumError(f"density of a wedge medium must be >= 0 kg/m3 and finite, got {self.density}")
-        if self.shear is not None and not _is_sound(self.shear, lambda value: value >= 0):
-            raise MediumError(f"shear of a wedge medium must be >= 0 and finite, got {self.shear}")
+            check_positive(f"{label} of a wedge medium", getattr(self, label))
+        check_not_negative("density of a wedge medium", self.density)
+        if self.shear is not None:
+            check_not_negative("shear of a wedge medium", self.shear)
         if not 0 < self.friction_angle < np.pi / 2:
             raise MediumError(f"friction_angle must lie between 0 and pi/2 rad, got {self.friction_angle}")
 
-    def for_foot(self, shape: Shape, planar: bool) -> Wedge:
+    def for_foot(self, shape: Shape, planar: bool) -> WedgeFoot:
         sole = sole_of(shape)
-        components = "planar" if planar else "point" if isinstance(sole, BallSole) else "spatial"
-        return dataclasses.replace(self, sole=sole, components=components)
+        kind = "planar" if planar else "point" if isinstance(sole, BallSole) else "spatial"
+        return WedgeFoot(ground=self, sole=sole, kind=kind)
 
-    @property
-    def _bound(self) -> Sole:
-        if self.sole is None:
-            raise MediumError(_UNBOUND)
-        return self.sole
 
-    @property
-    def kind(self) -> str:
-        if not self.components:
-            raise MediumError(_UNBOUND)
-        return self.components
+class WedgeFoot(FootMedium):
+    """The wedge under one sole."""
+
+    ground: Wedge
+    sole: Sole
+    kind: str = eqx.field(static=True)
 
     def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
         """A round sole is met at its lowest point, wherever it has rolled to; a flat one at its centre."""
-        if self._bound.is_flat:
+        if self.sole.is_flat:
             return None
-        return -self._bound.clearance * np.array([0, 0, 1], foot.depth.dtype)
+        return -self.sole.clearance * np.array([0, 0, 1], foot.depth.dtype)
 
     # -- the wedge ---------------------------------------------------------------------------------------
 
@@ -127,22 +109,22 @@ class Wedge(Medium):
         """The slices that stand for this foot."""
         if self.kind != "spatial":
             return one_slice(foot)
-        sole = self._bound
-        chord = sole.chord(foot.depth, foot.tilt, self.friction_angle)
+        sole = self.sole
+        chord = sole.chord(foot.depth, foot.tilt, self.ground.friction_angle)
         return two_slices(foot, sole.across(chord), sole.clearance)
 
     def solids(self, slices: Slices) -> Solid:
         """The wedge under every slice (leading axis)."""
-        under = lambda depth: solid_under(self._bound, depth, slices.tilt, self.friction_angle, self.growth)  # noqa: E731
+        under = lambda depth: solid_under(self.sole, depth, slices.tilt, self.ground.friction_angle, self.ground.growth)  # noqa: E731
         return jax.vmap(under)(slices.depths)
 
     def added_mass(self, solids: Solid) -> Float[Array, ""]:
         """Mass of the solid grains, kg."""
-        return self.density * (self._widths(solids) * solids.area).sum()
+        return self.ground.density * (self._widths(solids) * solids.area).sum()
 
     def _widths(self, solids: Solid) -> Float[Array, " s"]:
         """Width for which each slice stands, m."""
-        return jax.vmap(self._bound.across)(solids.chord) / len(solids.area)
+        return jax.vmap(self.sole.across)(solids.chord) / len(solids.area)
 
     # -- the step ----------------------------------------------------------------------------------------
 
@@ -169,40 +151,41 @@ class Wedge(Medium):
         """Every face of every slice, at the place where its force acts."""
         faces, dtype = solids.faces, slices.depth.dtype
         stresses = self._stresses().astype(dtype) @ slices.turn.T
-        forces = (self.zeta * self._widths(solids)[:, None] * faces.load)[..., None, None] * stresses
+        forces = (self.ground.zeta * self._widths(solids)[:, None] * faces.load)[..., None, None] * stresses
         offset = jnp.broadcast_to(slices.offset[:, None], faces.x.shape)
         return self._sets(forces, slices.places(faces.x, faces.depth, offset))
 
     def _round_faces(self, solids: Solid) -> RoundSupport:
         """The flanks of a ball's wedge in the plane of its motion, whichever that is."""
         load, dtype = solids.faces.load[0, 0], solids.faces.load.dtype
-        profile = self.zeta * self._widths(solids)[0] * load * round_profile(self.friction_angle).astype(dtype)
+        profile = jnp.asarray(round_profile(self.ground.friction_angle), dtype)
+        profile = self.ground.zeta * self._widths(solids)[0] * load * profile
         away, up = profile[:, :1], profile[:, 1:]
         x, y, z = np.eye(3, dtype=dtype)
-        return RoundSupport(Rims(up * z, away * x, away * y), jnp.asarray(self.eps, dtype))
+        return RoundSupport(Rims(up * z, away * x, away * y), jnp.asarray(self.ground.eps, dtype))
 
     def _stresses(self) -> Float[Array, "f k 3"]:
         """That span the forces on every face, N/m3 at zeta = 1: x forwards, y left."""
-        if self.shear is None or self.kind == "planar":
-            return jnp.asarray(stress_sets(self.friction_angle, self._bound.is_flat))
-        return sheared_sets(self.friction_angle, self._bound.is_flat, self.shear)
+        if self.ground.shear is None or self.kind == "planar":
+            return jnp.asarray(stress_sets(self.ground.friction_angle, self.sole.is_flat))
+        return sheared_sets(self.ground.friction_angle, self.sole.is_flat, self.ground.shear)
 
     def _sides(self, slices: Slices, solids: Solid, slip: Float[Array, ""]) -> ForceSets:
         """Left and right side, each cut in a front and a rear half so that they resist a turn as well."""
         left = np.array([[1, 1], [-1, -1]], slices.depth.dtype)
         ahead = left.T
-        offset = left * self._bound.across(jax.tree.map(jnp.mean, solids.chord)) / 2
+        offset = left * self.sole.across(jax.tree.map(jnp.mean, solids.chord)) / 2
         depth = jnp.maximum(slices.depth_at(offset), 0.0)
         x = ahead * solids.chord.length.mean() / math.sqrt(12)
-        size = lateral_force(depth, left * slip, self.saturation_length, wall_stress())
-        forces = (-self.zeta / 2 * left * size)[..., None, None] * slices.turn[:, 1]
+        size = lateral_force(depth, left * slip, self.ground.saturation_length, wall_stress())
+        forces = (-self.ground.zeta / 2 * left * size)[..., None, None] * slices.turn[:, 1]
         with_none = jnp.concatenate([forces, jnp.zeros_like(forces)], axis=-2)
         return self._sets(with_none, slices.places(x, 2 / 3 * depth, offset))
 
     def _sets(self, forces: Float[Array, "a b k 3"], places: Float[Array, "a b 3"]) -> ForceSets:
         arms = velocity_maps(places, COMPONENTS[self.kind])
         vertices = forces.reshape(-1, *forces.shape[2:])
-        eps = jnp.broadcast_to(jnp.asarray(self.eps, forces.dtype), len(vertices))
+        eps = jnp.broadcast_to(jnp.asarray(self.ground.eps, forces.dtype), len(vertices))
         return ForceSets(SupportFunction(vertices, eps), arms.reshape(-1, *arms.shape[2:]))
 
     def remember(self, foot: FootInGround, memory: Memory, law: WedgeLaw, twist, dt) -> Memory:
@@ -218,9 +201,6 @@ class Wedge(Medium):
 
     def outside_data(self, foot: FootInGround) -> Bool[Array, ""]:
         """A flat sole steeper than the wedge's flanks."""
-        if not self._bound.is_flat:
+        if not self.sole.is_flat:
             return jnp.zeros_like(foot.depth, dtype=bool)
-        return (foot.depth > 0) & (jnp.abs(self.slices(foot).tilt) > self.friction_angle)
-
-
-_UNBOUND = "a wedge depends on the foot's shape: call medium.for_foot(shape, planar) first, as a simulator does"
+        return (foot.depth > 0) & (jnp.abs(self.slices(foot).tilt) > self.ground.friction_angle)

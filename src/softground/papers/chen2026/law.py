@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 from matplotlib.patches import Wedge as Sector
 
-from softground.media import FootInGround, Wedge
+from softground.media import FootInGround, FootMedium, Wedge
 from softground.media.resistive import surface_of, wrenches
 from softground.media.resistive.surface import Surface
 from softground.media.wedge import lateral_force, sagittal_force, shear_force, solid_under
@@ -105,7 +105,7 @@ def over_directions(shape: Foot) -> tuple[np.ndarray, np.ndarray]:
     return closed[:, [0, 2]], _convex(Wedge(density=0.0, eps=1e-6).for_foot(shape, planar=True), twists)[:, :2]
 
 
-def _convex(medium: Wedge, twists: np.ndarray) -> np.ndarray:
+def _convex(medium: FootMedium, twists: np.ndarray) -> np.ndarray:
     """Wrenches of the convex law on a level foot at `PROBE`."""
     foot = FootInGround(jnp.asarray(PROBE), jnp.zeros(3), jnp.eye(3), jnp.eye(3))
     memory = Memory(jnp.zeros(3), jnp.zeros(()), jnp.zeros(()))

@@ -15,7 +15,6 @@ A convex function on an affine subspace, plus a linear one: convex.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
@@ -25,7 +24,7 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.media import FootInGround, Law, Medium
+from softground.media import FootInGround, FootMedium, Law, Medium
 from softground.papers.chen2026.models import frontal_model
 from softground.papers.chen2026.stance import DT, Stance, StanceMotion, sand_stance
 from softground.robots.feet import Shape
@@ -81,12 +80,16 @@ class SharedSinkage(Medium):
     medium: Medium
     sinkage: Sinkage
 
-    @property
-    def kind(self) -> str:
-        return "spatial"
+    def for_foot(self, shape: Shape, planar: bool) -> FootAtSinkage:
+        return FootAtSinkage(medium=self.medium.for_foot(shape, planar), sinkage=self.sinkage, kind="spatial")
 
-    def for_foot(self, shape: Shape, planar: bool) -> SharedSinkage:
-        return replace(self, medium=self.medium.for_foot(shape, planar))
+
+class FootAtSinkage(FootMedium):
+    """The same, bound to a foot."""
+
+    medium: FootMedium
+    sinkage: Sinkage
+    kind: str = eqx.field(static=True)
 
     def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
         return self.medium.reference(foot)
@@ -114,8 +117,7 @@ def frontal_motion(stance: Stance, start: State, torque: Float[Array, "t nu"], s
 
     def step(state: State, given: tuple[Float[Array, " nu"], Sinkage]):
         torque, now = given
-        of_the_foot = jax.tree.map(lambda x: x[None], now)
-        return eqx.tree_at(lambda sim: sim.feet_medium.sinkage, stance.simulator, of_the_foot).step(state, torque)
+        return eqx.tree_at(lambda sim: sim.ground.medium.sinkage, stance.simulator, now).step(state, torque)
 
     _, record = jax.lax.scan(step, start, (torque, sinkage))
     force = record.wrench_world[:, 0, 1:3]
