@@ -245,8 +245,8 @@ def on_sand(touchdown):
     start = stance.start(*touchdown)
 
     @jax.jit
-    def motion(feet_medium):
-        changed = eqx.tree_at(lambda one: one.simulator.feet_medium, stance, feet_medium)
+    def motion(medium):
+        changed = eqx.tree_at(lambda one: one.simulator.ground.medium, stance, medium)
         return changed.motion(start, HOLD, STEPS)
 
     return stance, motion
@@ -255,7 +255,7 @@ def on_sand(touchdown):
 def test_stance_on_sand_obeys_the_augmented_dynamics(on_sand):
     """Rows (2) and (3) of the motion that came out are the forces of the ground."""
     stance, motion_on = on_sand
-    motion = motion_on(stance.simulator.feet_medium)
+    motion = motion_on(stance.simulator.ground.medium)
     assert bool(motion.converged.all())
     acceleration = np.diff(motion.v, axis=0) / float(stance.simulator.dt)
     force = np.asarray(
@@ -303,12 +303,12 @@ def test_derivative_with_respect_to_the_sand(on_sand, touchdown):
         return jnp.concatenate([motion.q[-1, :2], motion.force[-1]])
 
     def program(zeta):
-        changed = eqx.tree_at(lambda one: one.simulator.feet_medium.zeta, stance, zeta[None])
+        changed = eqx.tree_at(lambda one: one.simulator.ground.medium.zeta, stance, zeta)
         return outcome(changed.motion(start, HOLD, STEPS))
 
     zeta, step = jnp.asarray(1.36), 1e-5
     _, exact = jax.jit(lambda z: jax.jvp(program, (z,), (jnp.ones(()),)))(zeta)
-    beside = [outcome(motion_on(medium_under_feet(Wedge(zeta + s), stance.robot))) for s in (step, -step)]
+    beside = [outcome(motion_on(Wedge(zeta + s))) for s in (step, -step)]
     np.testing.assert_allclose(exact, (beside[0] - beside[1]) / (2 * step), rtol=1e-4)
 
 

@@ -53,7 +53,7 @@ def step(sim: Simulator, state, parameters: tuple[str, ...], x):
     their values), slope."""
     robot = sim.robot
     q, v, torque, factors, slope = jnp.split(x, np.cumsum([robot.nq, robot.nv, robot.nu, len(parameters)]))
-    get = lambda sim: [getattr(sim.feet_medium, name) for name in parameters]  # noqa: E731
+    get = lambda sim: [getattr(sim.ground.medium, name) for name in parameters]  # noqa: E731
     sim = eqx.tree_at(get, sim, [p * f for p, f in zip(get(sim), factors, strict=True)])
     sim = eqx.tree_at(lambda s: s.ground.surface, sim, Plane(slope[0]))
     after, record = sim.step(eqx.tree_at(lambda s: (s.q, s.v), state, (q, v)), torque)
@@ -141,7 +141,7 @@ def test_point_is_in_the_regime_it_is_named_after(case, request):
     level = np.r_[case.point[:-1], 0.0]
     record = case.record(level)
     assert record.converged
-    wrench, friction = np.asarray(record.wrench_world[0]), getattr(case.sim.feet_medium, "friction", None)
+    wrench, friction = np.asarray(record.wrench_world[0]), getattr(case.sim.ground.medium, "friction", None)
     if name.endswith("slip"):
         bound = float(friction[0]) * np.asarray(case.state.memory.normal_force).sum()
         np.testing.assert_allclose(abs(wrench[0]), bound, rtol=1e-9)

@@ -94,7 +94,7 @@ speeds = st.floats(-3, 3)
 def test_ground_gives_no_more_than_it_stored(medium, depth, pitch, v, stretch):
     sim = simulator("foot", medium)
     state = sim.initial_state(np.array([0.0, -depth, pitch]), np.array(v))
-    if isinstance(sim.feet_medium, media.ViscoElastic):
+    if isinstance(sim.ground.medium, media.ViscoElastic):
         stretched = state.memory.anchor.at[0, :, 0].add(jnp.array(stretch))
         state = eqx.tree_at(lambda s: s.memory.anchor, state, stretched)
     check_steps(sim, *trajectory(sim, state, None, 3))

@@ -36,7 +36,8 @@ def explicitly(sim: Simulator, state, steps: int):
     def body(state, _):
         kin = sim.robot.kinematics(state.q)
         feet = feet_in_ground(sim.robot, kin, sim.ground.surface)
-        problem, mass = sim.problem(state, Control(), kin, feet)
+        problem = sim.problem(state, Control())
+        mass = sim.robot.mass_matrix(kin) + sim.dt * jnp.diag(sim.robot.damping)
         wrench, joint = problem.forces(state.v)
         velocity = jnp.linalg.solve(mass, problem.momentum + sim.dt * problem.generalised(wrench, joint))
         memory = jax.vmap(lambda m, *args: m.remember(*args, sim.dt))(

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from softground.arrays import Array
+from softground.arrays import Array, as_float, is_known
 from softground.contact.feet import contact_jacobian, feet_in_ground, wrench_in_world
 from softground.contact.grains import metric_with_grains
 from softground.contact.linear import solve_spd
@@ -23,6 +23,10 @@ from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
 from softground.robots import Robot
 from softground.simulation.ground import Ground, medium_under_feet
 from softground.simulation.motors import Control, joint_law, motor_torque, open_loop_force
+from softground.surfaces import Surface
+
+#: Steps in which a robot is set down at a height: each leaves 1 - cos(slope) of the way, half of it at 60 degrees.
+MOST_LIFTS = 40
 
 
 class State(eqx.Module):
@@ -120,12 +124,12 @@ class Simulator(eqx.Module):
 
         With `height` the robot is lifted or lowered until its lowest foot is that far above the surface.
         """
-        q = np.asarray(self.robot.posture if q is None else q, dtype=float)
-        v = np.zeros(self.robot.nv) if v is None else np.asarray(v, dtype=float)
+        q = as_float(self.robot.posture if q is None else q)
+        v = np.zeros(self.robot.nv) if v is None else as_float(v)
         for label, value, size in (("q", q, self.robot.nq), ("v", v, self.robot.nv)):
             if value.shape != (size,):
                 raise OptionError(f"{label} must have shape ({size},) for {self.robot.name}, got {value.shape}")
-            if not np.isfinite(value).all():
+            if is_known(value) and not np.isfinite(value).all():
                 where = np.flatnonzero(~np.isfinite(value)).tolist()
                 raise OptionError(f"{label} must be finite, got {value[where]} at entries {where}")
         if height is not None:
@@ -139,21 +143,15 @@ class Simulator(eqx.Module):
         cast = lambda tree: jax.tree.map(lambda x: jnp.asarray(x, dtype), tree)  # noqa: E731
         return State(*cast((0.0, q, v, memory, np.zeros((2, n_feet, size)))))
 
-    def _initial_memory(self, medium: FootMedium, q: np.ndarray) -> Any:
-        feet = jax.jit(lambda q: feet_in_ground(self.robot, q, self.ground.surface))(q)
+    def _initial_memory(self, medium: FootMedium, q: Array) -> Any:
+        feet = _feet_in_ground(self.robot, q, self.ground.surface)
         return jax.vmap(lambda medium, foot: medium.initial_memory(foot))(medium, feet)
 
-    def _lifted(self, q: np.ndarray, height: float) -> np.ndarray:
+    def _lifted(self, q: Array, height: float) -> Array:
         """q moved along the robot's vertical coordinate until its lowest foot is `height` above the ground."""
-        index = vertical_coordinate(self.robot, q)
-        depth_of = jax.jit(lambda q: feet_in_ground(self.robot, q, self.ground.surface).depth.max())
-        q = q.copy()
-        for _ in range(50):  # on a slope the foot nearest to the ground may change on the way
-            excess = float(depth_of(q)) + height
-            q[index] += excess
-            if abs(excess) < 1e-9:
-                break
-        return q
+        with jax.ensure_compile_time_eval():
+            index = vertical_coordinate(self.robot, np.asarray(self.robot.posture))
+        return _at_height(self.robot, self.ground.surface, index, jnp.asarray(q), height)
 
     # -- stepping ----------------------------------------------------------------------------------------
 
@@ -251,16 +249,34 @@ class Simulator(eqx.Module):
         return jax.lax.scan(lambda s, _: self.step(s, choose(s)), state, None, length=steps)
 
 
+_feet_in_ground = eqx.filter_jit(feet_in_ground)
+
+
+@eqx.filter_jit
+def _at_height(robot: Robot, surface: Surface, index: int, q: Float[Array, " nq"], height) -> Float[Array, " nq"]:
+    """q with its coordinate `index` changed until the lowest foot is so high above the surface (m)."""
+
+    def nearer(_, q):  # on a slope the foot nearest to the ground may change on the way
+        return q.at[index].add(feet_in_ground(robot, q, surface).depth.max() + height)
+
+    return jax.lax.fori_loop(0, MOST_LIFTS, nearer, q)
+
+
 def vertical_coordinate(robot: Robot, q: np.ndarray) -> int:
     """Index in q of the coordinate that lifts the whole robot."""
     lift = np.zeros(6)
     lift[2] = 1.0
-    jacobians = np.asarray(jax.jit(lambda q: robot.foot_jacobians(q))(q))
+    jacobians = np.asarray(_foot_jacobians(robot, q))
     dofs = [i for i in range(robot.nv) if np.allclose(jacobians[:, :, i], lift, atol=1e-5)]
     if not dofs:
         raise OptionError(f"{robot.name} cannot be lifted: it has no vertical base coordinate; give q itself")
     joint_coordinate = robot.dof_q[dofs[0]]
     return joint_coordinate if joint_coordinate >= 0 else robot.tree.q_address[robot.tree.dof_link[dofs[0]]] + 2
+
+
+@eqx.filter_jit
+def _foot_jacobians(robot: Robot, q: Float[Array, " nq"]) -> Float[Array, "f 6 nv"]:
+    return robot.foot_jacobians(q)
 
 
 def _as_floats(tree: Any, dtype) -> Any:

@@ -1,6 +1,5 @@
 """What a surface refuses to be built from. Traced values pass: they are not known yet."""
 
-import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import Float
@@ -22,7 +21,7 @@ def finite(where: str, value, shape: tuple[int, ...] = ()) -> Float[Array, "..."
         raise SurfaceError(f"{where} must be {wanted}, got shape {array.shape}")
     if not np.isfinite(array).all():
         raise SurfaceError(f"{where} must be finite, got {value!r}")
-    return jnp.asarray(array)
+    return array
 
 
 def positive(where: str, value, shape: tuple[int, ...] = ()) -> Float[Array, "..."]:

@@ -29,19 +29,24 @@ class Plane(Surface):
     """Direction of steepest ascent [rad], about world +z from +x."""
     point: Float[Array, "3"]
     """A point of the plane [m], world."""
-    frame_world: Float[Array, "3 3"]
-    """R_bar; its last column is the normal. Worked out."""
-    offset: Float[Array, ""]
-    """n . point [m]. Worked out."""
 
     def __init__(self, slope=0.0, heading=0.0, point=(0.0, 0.0, 0.0)):
         self.slope = checks.slope_angle("Plane slope", slope)
         self.heading = checks.finite("Plane heading", heading)
         self.point = checks.finite("Plane point", point, (3,))
+
+    @property
+    def frame_world(self) -> Float[Array, "3 3"]:
+        """R_bar; its last column is the normal."""
         sine = jnp.sin(self.slope)
-        normal = jnp.stack([-sine * jnp.cos(self.heading), -sine * jnp.sin(self.heading), jnp.cos(self.slope)])
-        self.frame_world = minimal_rotation(normal)
-        self.offset = normal @ self.point.astype(normal.dtype)
+        return minimal_rotation(
+            jnp.stack([-sine * jnp.cos(self.heading), -sine * jnp.sin(self.heading), jnp.cos(self.slope)])
+        )
+
+    @property
+    def offset(self) -> Float[Array, ""]:
+        """n . point [m]."""
+        return self.frame_world[:, 2] @ self.point
 
     def signed_distance(self, point: Float[Array, "3"]) -> Float[Array, ""]:
         return self.normal(point) @ point - self.offset.astype(point.dtype)

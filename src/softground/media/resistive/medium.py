@@ -102,7 +102,11 @@ def generic_space(shape: Shape, planar: bool, law: str) -> WrenchSpace:
 
     Least squares of errors relative to the size of the set at each depth, so that shallow feet count as much.
     """
-    samples = sample(shape, planar, law)
+    with jax.ensure_compile_time_eval():  # a step that is being traced may ask for it first
+        return _generic_space(sample(shape, planar, law))
+
+
+def _generic_space(samples: Samples) -> WrenchSpace:
     # To a type checker a subclass without __init__ of its own is made from its fields, which is not so here.
     space = cast(type[WrenchSpace], samples.space)
     return space(
