@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from softground.media.base import COMPONENTS, Law, Medium
+from softground.media.base import COMPONENTS, FootInGround, Law, Medium
 from softground.media.round_space import RoundSupport
 from softground.media.wrench_space import SupportFunction
 
@@ -145,3 +145,24 @@ def test_law_without_closed_forms_follows_from_its_potential():
     size = np.linalg.norm(twist)
     np.testing.assert_allclose(wrench, -3 * size * twist, rtol=1e-14)
     np.testing.assert_allclose(hessian, 3 * size * np.eye(3) + 3 * np.outer(twist, twist) / size, rtol=1e-14)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_foot_that_hardly_leans_meets_what_an_upright_one_does(case):
+    """Rounding leaves feet that stand with tilts down to the smallest numbers, of either sign, about any axis."""
+    lean = np.array([0.0, *(sign * size for size in (1e-300, 1e-22, 1e-14) for sign in (1, -1))])
+    axis = np.array([[0.0, 0.0, 1.0]]) + lean[:, None] * np.array([1.0, 0.0 if FEET[case.foot_name][1] else -1.0, 0.0])
+    rotation = np.broadcast_to(np.eye(3), (len(lean), 3, 3)).copy()
+    rotation[:, :, 2], rotation[:, 2, :2] = axis, -axis[:, :2]
+    depth, still = np.full(len(lean), 0.02), np.zeros((len(lean), 3))
+    feet = FootInGround(depth, still, rotation, np.broadcast_to(np.eye(3), rotation.shape))
+    twist = np.isin(COMPONENTS[case.medium.kind], 2) * -0.2 + 0.01
+    wrenches = np.asarray(pushed(case.medium, feet, twist))
+    np.testing.assert_allclose(wrenches, wrenches[:1].repeat(len(lean), 0), rtol=0, atol=1e-9 * np.abs(wrenches).max())
+    assert np.abs(wrenches).max() > 1
+
+
+@eqx.filter_jit
+def pushed(medium: Medium, feet: FootInGround, twist):
+    """Wrenches on feet (leading axis) that have been there all along and move with a twist."""
+    return jax.vmap(lambda foot: medium.law(foot, medium.initial_memory(foot), jnp.asarray(DT)).wrench(twist))(feet)

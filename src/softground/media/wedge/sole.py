@@ -76,9 +76,11 @@ class FlatSole(Sole):
         tilt = jnp.clip(tilt, -friction_angle, friction_angle)
         half, sink = self.length / 2 * jnp.cos(tilt), self.length / 2 * jnp.sin(tilt)
         # Along the sole, share in -1 .. 1 from rear to front, the depth is depth + share * sink.
-        waterline = jnp.clip(-depth / jnp.where(jnp.abs(sink) < 1e-12, 1e-12, sink), -1.0, 1.0)
-        front = jnp.where(sink < 0, waterline, 1.0)
-        rear = jnp.where(sink < 0, -1.0, waterline)
+        front_is_up = sink < 0
+        level = jnp.where(front_is_up, -1e-12, 1e-12)  # of the sign by which the ends are chosen, however small sink is
+        waterline = jnp.clip(-depth / jnp.where(jnp.abs(sink) < 1e-12, level, sink), -1.0, 1.0)
+        front = jnp.where(front_is_up, waterline, 1.0)
+        rear = jnp.where(front_is_up, -1.0, waterline)
         front_depth, rear_depth = (jnp.maximum(depth + share * sink, 0.0) for share in (front, rear))
         return Chord(front * half, front_depth, rear * half, rear_depth)
 
