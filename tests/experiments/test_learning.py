@@ -101,7 +101,7 @@ def test_every_model_becomes_the_medium_that_predicts_the_same(grid, method):
     model = method.fit(grid)
     medium = model.medium()
     rows = feature_rows(medium.features, ELSEWHERE)
-    found = np.tensordot(rows, np.asarray(medium.coefficients)[:, :-1], 1)
+    found = np.tensordot(rows, np.asarray(medium.coefficients), 1)
     np.testing.assert_allclose(found, model.predict(ELSEWHERE), rtol=1e-9, atol=1e-7)
     assert float(medium.max_depth) == 0.05
     assert float(medium.max_tilt) == pytest.approx(0.8)
@@ -184,7 +184,7 @@ def test_compression_keeps_the_medium(grid):
     small = compressed(medium)
     assert small.coefficients.shape[0] < 0.6 * medium.coefficients.shape[0]
     poses = np.array([(d, t, 0.0) for d in (0.007, 0.01, 0.02, 0.035, 0.05) for t in np.linspace(-0.8, 0.8, 14)])
-    values = [feature_rows(m.features, poses) @ np.asarray(m.coefficients).reshape(-1, 81) for m in (medium, small)]
+    values = [feature_rows(m.features, poses) @ np.asarray(m.coefficients).reshape(-1, 78) for m in (medium, small)]
     for depth in np.unique(poses[:, 0]):
         rows = poses[:, 0] == depth
         off, size = np.std(values[1][rows] - values[0][rows]), np.std(values[0][rows])
@@ -290,7 +290,7 @@ def test_space_is_learned_as_the_plane_is(cylinder_in_space, method):
     model = method.fit(cylinder_in_space)
     poses = np.array([(0.03, 0.2, 0.4), (0.02, 0.4, -2.5), (0.05, 0.9, 1.0)])
     medium = model.medium()
-    found = np.tensordot(feature_rows(medium.features, poses), np.asarray(medium.coefficients)[:, :-1], 1)
+    found = np.tensordot(feature_rows(medium.features, poses), np.asarray(medium.coefficients), 1)
     np.testing.assert_allclose(found, model.predict(poses), rtol=1e-9, atol=1e-7)
     assert medium.kind == "spatial"
     image = mirrored_directions("spatial", cylinder_in_space.twists, 1)

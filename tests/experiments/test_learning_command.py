@@ -31,7 +31,7 @@ def test_learn_prints_one_document_and_writes_the_medium(learned):
     assert document["out"] == str(folder / "medium.json")
     medium = load_medium(folder / "medium.json")
     assert medium.foot == FOOT
-    assert medium.coefficients.shape == (document["features"], 27, 3)
+    assert medium.coefficients.shape == (document["features"], 26, 3)
 
 
 def test_simulate_takes_the_learned_medium(learned):

@@ -95,7 +95,7 @@ def random_memory(random: np.random.Generator, medium: Medium, foot: FootInGroun
         return medium.initial_memory(foot)
     count = len(medium.sole.points)
     away = stretch * random.normal(size=(count, 3)) * [1.0, 0.0 if medium.kind == "planar" else 1.0, 1.0]
-    usual = float(medium.stiffness) * medium.sole.areas * 0.01
+    usual = float(medium.medium.stiffness) * medium.sole.areas * 0.01
     normal_force = np.maximum(usual * random.uniform(-0.5, 2.0, count), 0.0)
     if medium.sole.rolls:
         return Memory(away @ foot.surface.T, normal_force)

@@ -76,14 +76,16 @@ def test_line_of_springs(to_edge):
     depth, dt = 0.01, jnp.asarray(1e-3)
     foot = foot_at(depth, pitch=0.3)
     still = np.asarray(medium.law(foot, medium.initial_memory(foot), dt).wrench(jnp.zeros(6)))
-    assert still[2] == pytest.approx(float(medium.stiffness) * SHAPE.radius * SHAPE.width * depth, rel=1e-12)
+    assert still[2] == pytest.approx(float(medium.medium.stiffness) * SHAPE.radius * SHAPE.width * depth, rel=1e-12)
     np.testing.assert_allclose(np.delete(still, 2), 0, atol=1e-9)
     rolling = jnp.array([0, 0, 0, 0, 2.0, 0])  # about the contact line
     np.testing.assert_allclose(medium.law(foot, medium.initial_memory(foot), dt).wrench(rolling), still, atol=1e-9)
     leaning = foot_at(depth, lean=0.1)
     torque = np.asarray(medium.law(leaning, medium.initial_memory(leaning), dt).wrench(jnp.zeros(6)))[3]
     second_moment = SHAPE.radius * SHAPE.width * SHAPE.width**2 / 12
-    assert torque == pytest.approx(-float(medium.stiffness) * second_moment * np.sin(0.1) * np.cos(0.1), rel=1e-9)
+    assert torque == pytest.approx(
+        -float(medium.medium.stiffness) * second_moment * np.sin(0.1) * np.cos(0.1), rel=1e-9
+    )
 
 
 def test_line_of_springs_holds_against_turning_and_lets_roll():
@@ -108,7 +110,7 @@ def test_line_of_springs_holds_against_turning_and_lets_roll():
     turned = wrench_after(0.0, 0.0, rate)
     second_moment = SHAPE.radius * SHAPE.width * SHAPE.width**2 / 12
     angle = (steps - 1) * 1e-3 * rate  # at the start of the last step
-    expected = -second_moment * (float(medium.stiffness) * angle + float(medium.damping) * rate)
+    expected = -second_moment * (float(medium.medium.stiffness) * angle + float(medium.medium.damping) * rate)
     assert turned[5] == pytest.approx(expected, rel=angle**2)  # arms turn by the angle, springs stay straight
 
 

@@ -40,7 +40,7 @@ ROUNDING = 1e-9  # of the greatest wrench; softmax weights at eps = 1e-3 W lose 
 def learned_box() -> LearnedSpace:
     """What a campaign with a box foot in space would give, from theory: not turned, symmetric."""
     space = Resistive().for_foot(SHAPES["box"], planar=False)
-    return LearnedSpace(space.coefficients[:, :-1], space.features, SHAPES["box"], kind="spatial")
+    return LearnedSpace(space.coefficients, space.features, SHAPES["box"], kind="spatial")
 
 
 SHAPES: dict[str, Shape] = {
@@ -310,7 +310,7 @@ def test_learned_round_feet_in_space_are_as_round_as_their_directions():
     feet = FootInGround(depths, np.zeros((3, 3)), np.tile(np.eye(3), (3, 1, 1)), np.tile(np.eye(3), (3, 1, 1)))
     features = Sinking(powers=2, harmonics=0, spatial=True)
     space = WrenchSpace.fit(feet, values, features, kind="spatial")
-    medium = LearnedSpace(space.coefficients[:, :-1], features, shape, kind="spatial")
+    medium = LearnedSpace(space.coefficients, features, shape, kind="spatial")
     half_step = np.pi / 8
     size = np.linalg.norm(drag(medium, 0.0)[:2])
     for heading in np.linspace(0, np.pi / 2, 10):

@@ -127,7 +127,7 @@ def test_a_medium_comes_back_from_its_file(tmp_path):
     again = load_medium(save_medium(tmp_path / "m.json", there, {"provenance": "a test"}))
     foot = foot_at(0.03, 0.3)
     np.testing.assert_array_equal(again.vertices(foot), there.vertices(foot))
-    assert (again.foot, again.kind, again.height) == (FOOT, "planar", 0.1)
+    assert (again.foot, again.kind, again.reference_height) == (FOOT, "planar", 0.1)
     twice = load_medium(tmp_path / "m.json", strength=3.0)
     np.testing.assert_allclose(twice.vertices(foot), 2 * again.vertices(foot), rtol=1e-12)
     with pytest.raises(MediumError, match="no law"):

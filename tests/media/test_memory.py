@@ -40,7 +40,7 @@ def test_fresh_ground_is_the_ground_itself(medium):
 @pytest.mark.parametrize("dt", [0.001, 0.01])
 def test_thrust_decays_over_way_not_time(medium, dt):
     """Up by the memory's length: from 1 towards -1 by a factor of e, at any speed and time step."""
-    foot, length = foot_at(0.03), float(medium.length)
+    foot, length = foot_at(0.03), float(medium.medium.length)
     for speed in (0.01, 0.3):
         thrust, left = jnp.asarray(1.0), length
         for _ in range(round(length / (speed * dt)) or 1):
@@ -62,7 +62,7 @@ def test_shares_grow_with_thrust_and_stay_between_0_and_1(medium):
     assert (np.diff(shares, axis=0) >= 0).all()
     assert shares.min() >= 0
     np.testing.assert_allclose(shares[-1], 1.0)
-    assert shares[0].max() == pytest.approx(float(medium.least))
+    assert shares[0].max() == pytest.approx(float(medium.medium.least))
 
 
 def test_it_never_adds_energy(medium):

@@ -221,10 +221,6 @@ def test_bad_shapes_and_uses_are_named():
         Resistive().for_foot("boot", True)
     with pytest.raises(MediumError, match="3d"):
         Resistive(law="plane").for_foot(REFERENCE_FOOT, False)
-    with pytest.raises(MediumError, match="for_foot"):
-        Resistive().law(foot(0.01), (), 1e-3)
-    with pytest.raises(MediumError, match="for_foot"):
-        _ = Resistive().kind
 
 
 def test_shapes_are_fitted_once():

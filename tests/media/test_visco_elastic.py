@@ -178,7 +178,7 @@ def test_points_never_pull_and_friction_is_bounded(medium, shape):
     twists = random.normal(size=(300, size)) * 10 ** random.uniform(-3, 1, (300, 1))
     stack = lambda trees: jax.tree.map(lambda *x: jnp.stack([jnp.asarray(a) for a in x]), *trees)  # noqa: E731
     found = np.asarray(point_forces(stack(feet), stack(memories), twists)).reshape(-1, 3)
-    bound = float(medium.friction) * np.array([memory.normal_force for memory in memories]).ravel()
+    bound = float(medium.medium.friction) * np.array([memory.normal_force for memory in memories]).ravel()
     tangential, normal = np.linalg.norm(found[:, :2], axis=1), found[:, 2]
     assert (normal >= 0).all()
     assert (tangential <= bound * (1 + 1e-12)).all()
@@ -382,8 +382,6 @@ def test_bad_parameters_are_refused(kind, options, text):
         kind(**options)
 
 
-def test_ground_that_does_not_know_the_foot_says_so():
-    with pytest.raises(MediumError, match="for_foot"):
-        ViscoElastic().initial_memory(foot_at(np.zeros(3)))
+def test_a_foot_of_no_shape_is_refused():
     with pytest.raises(MediumError, match="foot shape must be Box"):
         ViscoElastic().for_foot("square", planar=False)

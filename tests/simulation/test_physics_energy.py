@@ -41,7 +41,7 @@ def allowance(sim: Simulator, before: State, after: State):
     """
     medium = sim.feet_medium
     if isinstance(medium, media.WrenchSpace):
-        return sim.dt * (medium.eps * jnp.log(medium.coefficients.shape[2])).sum()
+        return sim.dt * (medium.eps * jnp.log(medium.coefficients.shape[2] + 1)).sum()
 
     def of_points(medium, foot0, foot1, memory, omega):
         _, _, stretch = medium._points(foot1, memory)

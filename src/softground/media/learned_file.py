@@ -89,7 +89,7 @@ def _document(medium: LearnedSpace, notes: Mapping[str, Any]) -> dict[str, Any]:
         "kind": medium.kind,
         "reference_height": medium.reference_height,
         **{name: float(getattr(medium, name)) for name in ("eps", "strength", "max_depth", "max_tilt")},
-        "coefficients": np.asarray(medium.coefficients)[:, :-1].tolist(),  # the origin is added when loaded
+        "coefficients": np.asarray(medium.coefficients).tolist(),
     }
     return {
         "format": FORMAT,

@@ -73,33 +73,33 @@ class Remembering(Medium):
         space = self.ground.for_foot(shape, planar)
         if not isinstance(space, WrenchSpace):
             raise MediumError(f"memory is for granular ground (wrench spaces), not for {type(self.ground).__name__}")
-        return RememberingFoot(memory_of=self, space=space, kind=space.kind)
+        return RememberingFoot(medium=self, ground=space, kind=space.kind)
 
 
 class RememberingFoot(FootMedium):
     """A wrench space that is as large as a foot's last movements leave it."""
 
-    memory_of: Remembering
-    space: WrenchSpace
+    medium: Remembering
+    ground: WrenchSpace
     kind: str = eqx.field(static=True)
 
     def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
-        return self.space.reference(foot)
+        return self.ground.reference(foot)
 
     def initial_memory(self, foot: FootInGround) -> Float[Array, ""]:
         return jnp.full_like(foot.depth, FRESH)
 
     def law(self, foot: FootInGround, memory: Float[Array, ""], dt) -> SupportFunction | RoundSupport:
-        whole = self.space.law(foot, (), dt)
+        whole = self.ground.law(foot, (), dt)
         assert isinstance(whole, SupportFunction | RoundSupport)
         return whole.scaled(self.shares(memory).astype(foot.depth.dtype))
 
     def shares(self, thrust: Float[Array, ""]) -> Float[Array, " n"]:
         """Factors on the components of every vertex, between 0 and 1."""
-        x = (thrust - self.memory_of.start) / (self.memory_of.end - self.memory_of.start)
+        x = (thrust - self.medium.start) / (self.medium.end - self.medium.start)
         step = smooth_step(x)
-        every = self.memory_of.least + (1 - self.memory_of.least) * step
-        upward = self.memory_of.vertical + (1 - self.memory_of.vertical) * step
+        every = self.medium.least + (1 - self.medium.least) * step
+        upward = self.medium.vertical + (1 - self.medium.vertical) * step
         return jnp.where(COMPONENTS[self.kind] == UP, upward * every, every)
 
     def remember(self, foot: FootInGround, memory, law, twist, dt) -> Float[Array, ""]:
@@ -107,9 +107,9 @@ class RememberingFoot(FootMedium):
         velocity = twist[np.flatnonzero(components < 3)]
         speed = jnp.sqrt((velocity**2).sum() + 1e-18)
         down = -twist[int(np.flatnonzero(components == UP)[0])] / speed
-        kept = jnp.exp(-speed * dt / self.memory_of.length)
+        kept = jnp.exp(-speed * dt / self.medium.length)
         # A foot in the air forgets: where it lands the ground is taken to be fresh.
         return jnp.where(foot.depth > 0, down + (memory - down) * kept, FRESH)
 
     def outside_data(self, foot: FootInGround) -> Bool[Array, ""]:
-        return self.space.outside_data(foot)
+        return self.ground.outside_data(foot)

@@ -96,7 +96,7 @@ class Noisy(Medium):
         """One for each foot, with noise of its own."""
         grounds = self.ground.under_feet(shapes, planar)
         return [
-            NoisyFoot(noise_of=self, ground=ground, foot=np.asarray(number, np.uint32), kind=ground.kind)
+            NoisyFoot(medium=self, ground=ground, foot=np.asarray(number, np.uint32), kind=ground.kind)
             for number, ground in enumerate(grounds)
         ]
 
@@ -104,7 +104,7 @@ class Noisy(Medium):
 class NoisyFoot(FootMedium):
     """A medium under one foot, with noise of its own."""
 
-    noise_of: Noisy
+    medium: Noisy
     ground: FootMedium
     foot: Int[Array, ""]  # its number on the robot: feet with one seed draw different numbers
     kind: str = eqx.field(static=True)
@@ -125,9 +125,9 @@ class NoisyFoot(FootMedium):
     def noise(self, step: Float[Array, ""]) -> Float[Array, " n"]:
         """The extra wrench of a step, N and N m."""
         components = COMPONENTS[self.kind]
-        of_foot = jax.random.fold_in(jax.random.key(self.noise_of.seed), self.foot)
+        of_foot = jax.random.fold_in(jax.random.key(self.medium.seed), self.foot)
         key = jax.random.fold_in(of_foot, step.astype(jnp.uint32))
-        sigmas = jnp.where(components < 3, self.noise_of.sigma, self.noise_of.sigma_torque).astype(step.dtype)
+        sigmas = jnp.where(components < 3, self.medium.sigma, self.medium.sigma_torque).astype(step.dtype)
         return sigmas * jax.random.normal(key, (len(components),), step.dtype)
 
     def remember(self, foot: FootInGround, memory: NoisyMemory, law: NoisyLaw, twist, dt) -> NoisyMemory:

@@ -119,7 +119,7 @@ class WrenchSpace(FootMedium):
     #: What the coefficients of a vertex are made of, beside its components.
     rows: ClassVar[tuple[int, ...]] = ()
 
-    coefficients: Float[Array, "b k *r n"]  # N, N m per feature; the last vertex is the origin
+    coefficients: Float[Array, "b k *r n"]  # N, N m per feature
     features: Callable[[FootInGround], Float[Array, " b"]]
     eps: Float[Array, ""]
     strength: Float[Array, ""]
@@ -153,7 +153,7 @@ class WrenchSpace(FootMedium):
             raise MediumError("wrench-space coefficients must be finite: look for NaN in the wrench data")
         for label, value in {"eps": eps, "strength": strength}.items():
             check_positive(f"wrench-space {label}", value)
-        self.coefficients = _with_origin(coefficients)
+        self.coefficients = coefficients
         self.features = features
         self.eps, self.strength = as_float(eps), as_float(strength)
         self.max_depth, self.max_tilt = as_float(max_depth), as_float(max_tilt)
@@ -184,16 +184,16 @@ class WrenchSpace(FootMedium):
     def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
         return self.reference_height * foot.axis if self.reference_height else None
 
-    def vertices(self, foot: FootInGround) -> Float[Array, "k n"]:
-        """Extreme wrenches at this depth and tilt: N and N m, surface frame, at the reference point."""
+    def vertices(self, foot: FootInGround) -> Float[Array, "k+1 n"]:
+        """Extreme wrenches at this depth and tilt, the origin last: N, N m, surface frame, at the reference point."""
         return self.combined(foot)
 
-    def combined(self, foot: FootInGround) -> Float[Array, "k *r n"]:
-        """The coefficients combined by the features of this foot, times the strength."""
+    def combined(self, foot: FootInGround) -> Float[Array, "k+1 *r n"]:
+        """The coefficients combined by the features of this foot, times the strength; the origin is the last vertex."""
         features = self.strength.astype(foot.depth.dtype) * self.features(foot)
-        shape = self.coefficients.shape
-        table = self.coefficients.astype(features.dtype).reshape(shape[0], -1)
-        return (features @ table).reshape(shape[1:])
+        coefficients = self.coefficients.astype(features.dtype)
+        table = jnp.concatenate([coefficients, jnp.zeros_like(coefficients[:, :1])], axis=1)
+        return (features @ table.reshape(len(table), -1)).reshape(table.shape[1:])
 
     def law(self, foot, memory, dt) -> SupportFunction:
         return SupportFunction(self.vertices(foot), self.eps.astype(foot.depth.dtype))
@@ -202,11 +202,3 @@ class WrenchSpace(FootMedium):
         planar = self.kind == "planar"
         lean = jnp.abs(foot.tilt) if planar else jnp.arctan2(jnp.hypot(*foot.axis[:2]), foot.axis[2])
         return (foot.depth > 0) & ((foot.depth > self.max_depth) | (lean > self.max_tilt))
-
-
-def _with_origin(coefficients: Array) -> Array:
-    """Coefficients (b, k, ...) with a last vertex at the origin, added unless it is there."""
-    if is_known(coefficients) and not np.any(coefficients[:, -1]):
-        return coefficients
-    xp = np if isinstance(coefficients, np.ndarray) else jnp
-    return xp.concatenate([coefficients, xp.zeros_like(coefficients[:, :1])], axis=1)

@@ -28,7 +28,7 @@ def compressed(space: LearnedSpace, tolerance: float = TOLERANCE) -> LearnedSpac
     Below its data the wrench grows in proportion to depth, whatever it did before.
     """
     poses = _sampled_poses(space)
-    coefficients = np.asarray(space.coefficients)[:, :-1]
+    coefficients = np.asarray(space.coefficients)
     wrenches = np.tensordot(feature_rows(space.features, poses), coefficients, 1)
     weight = 1 / _size_at_depth(wrenches * component_weights(space.kind), poses[:, 0])
     values = (wrenches * component_weights(space.kind)).reshape(len(poses), -1) * weight

@@ -62,7 +62,7 @@ class Learned:
         return {
             "method": self.method,
             "configurations": self.configurations,
-            "directions": self.medium.coefficients.shape[1] - 1,
+            "directions": self.medium.coefficients.shape[1],
             "features": self.medium.coefficients.shape[0],
             "errors": {label: asdict(errors) for label, errors in self.errors.items()},
             "noise": self.noise,

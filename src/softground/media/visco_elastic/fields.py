@@ -63,6 +63,8 @@ def check_coefficient(coefficient: Coefficient, label: str) -> None:
         raise MediumError(
             f"{label} of the ground must be a positive number or a media.visco_elastic.Field, got {coefficient!r}"
         )
+    if is_known(coefficient) and np.ndim(coefficient):
+        raise MediumError(f"{label} of the ground must be one number or a field, got {np.asarray(coefficient)}")
     check_positive(f"{label} of the ground", coefficient)
 
 

@@ -69,7 +69,7 @@ class ViscoElastic(Medium):
 
     def for_foot(self, shape: Shape, planar: bool) -> ViscoElasticFoot:
         kind = "planar" if planar else "point" if isinstance(shape, Sphere) else "spatial"
-        return ViscoElasticFoot(ground=self, sole=patch(shape, self.to_edge), kind=kind)
+        return ViscoElasticFoot(medium=self, sole=patch(shape, self.to_edge), kind=kind)
 
     def under_feet(self, shapes: Sequence[Shape], planar: bool) -> list[ViscoElasticFoot]:
         """One for each foot, all with as many points, so that they can be stacked."""
@@ -91,7 +91,7 @@ class Firm(ViscoElastic):
 class ViscoElasticFoot(FootMedium):
     """The springs and dampers under one sole."""
 
-    ground: ViscoElastic
+    medium: ViscoElastic
     sole: Patch
     kind: str = eqx.field(static=True)
 
@@ -126,7 +126,7 @@ class ViscoElasticFoot(FootMedium):
             offset=areas[:, None] * wanted,
             slope=areas * slope,
             arm=velocity_map(arms)[..., COMPONENTS[self.kind]],
-            bound=self.ground.friction * carried,
+            bound=self.medium.friction * carried,
         )
 
     def remember(self, foot, memory: Memory, law: FrictionLaw, twist, dt) -> Memory:
@@ -178,4 +178,4 @@ class ViscoElasticFoot(FootMedium):
         """Stiffness and damping where the foot touched down; under a round sole, which rolls, where it is."""
         sole = self.sole
         place = foot.position if sole.rolls else sole.areas @ anchor / sole.area
-        return value_at(self.ground.stiffness, place), value_at(self.ground.damping, place)
+        return value_at(self.medium.stiffness, place), value_at(self.medium.damping, place)

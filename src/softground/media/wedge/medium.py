@@ -87,13 +87,13 @@ class Wedge(Medium):
     def for_foot(self, shape: Shape, planar: bool) -> WedgeFoot:
         sole = sole_of(shape)
         kind = "planar" if planar else "point" if isinstance(sole, BallSole) else "spatial"
-        return WedgeFoot(ground=self, sole=sole, kind=kind)
+        return WedgeFoot(medium=self, sole=sole, kind=kind)
 
 
 class WedgeFoot(FootMedium):
     """The wedge under one sole."""
 
-    ground: Wedge
+    medium: Wedge
     sole: Sole
     kind: str = eqx.field(static=True)
 
@@ -110,17 +110,17 @@ class WedgeFoot(FootMedium):
         if self.kind != "spatial":
             return one_slice(foot)
         sole = self.sole
-        chord = sole.chord(foot.depth, foot.tilt, self.ground.friction_angle)
+        chord = sole.chord(foot.depth, foot.tilt, self.medium.friction_angle)
         return two_slices(foot, sole.across(chord), sole.clearance)
 
     def solids(self, slices: Slices) -> Solid:
         """The wedge under every slice (leading axis)."""
-        under = lambda depth: solid_under(self.sole, depth, slices.tilt, self.ground.friction_angle, self.ground.growth)  # noqa: E731
+        under = lambda depth: solid_under(self.sole, depth, slices.tilt, self.medium.friction_angle, self.medium.growth)  # noqa: E731
         return jax.vmap(under)(slices.depths)
 
     def added_mass(self, solids: Solid) -> Float[Array, ""]:
         """Mass of the solid grains, kg."""
-        return self.ground.density * (self._widths(solids) * solids.area).sum()
+        return self.medium.density * (self._widths(solids) * solids.area).sum()
 
     def _widths(self, solids: Solid) -> Float[Array, " s"]:
         """Width for which each slice stands, m."""
@@ -151,24 +151,24 @@ class WedgeFoot(FootMedium):
         """Every face of every slice, at the place where its force acts."""
         faces, dtype = solids.faces, slices.depth.dtype
         stresses = self._stresses().astype(dtype) @ slices.turn.T
-        forces = (self.ground.zeta * self._widths(solids)[:, None] * faces.load)[..., None, None] * stresses
+        forces = (self.medium.zeta * self._widths(solids)[:, None] * faces.load)[..., None, None] * stresses
         offset = jnp.broadcast_to(slices.offset[:, None], faces.x.shape)
         return self._sets(forces, slices.places(faces.x, faces.depth, offset))
 
     def _round_faces(self, solids: Solid) -> RoundSupport:
         """The flanks of a ball's wedge in the plane of its motion, whichever that is."""
         load, dtype = solids.faces.load[0, 0], solids.faces.load.dtype
-        profile = jnp.asarray(round_profile(self.ground.friction_angle), dtype)
-        profile = self.ground.zeta * self._widths(solids)[0] * load * profile
+        profile = jnp.asarray(round_profile(self.medium.friction_angle), dtype)
+        profile = self.medium.zeta * self._widths(solids)[0] * load * profile
         away, up = profile[:, :1], profile[:, 1:]
         x, y, z = np.eye(3, dtype=dtype)
-        return RoundSupport(Rims(up * z, away * x, away * y), jnp.asarray(self.ground.eps, dtype))
+        return RoundSupport(Rims(up * z, away * x, away * y), jnp.asarray(self.medium.eps, dtype))
 
     def _stresses(self) -> Float[Array, "f k 3"]:
         """That span the forces on every face, N/m3 at zeta = 1: x forwards, y left."""
-        if self.ground.shear is None or self.kind == "planar":
-            return jnp.asarray(stress_sets(self.ground.friction_angle, self.sole.is_flat))
-        return sheared_sets(self.ground.friction_angle, self.sole.is_flat, self.ground.shear)
+        if self.medium.shear is None or self.kind == "planar":
+            return jnp.asarray(stress_sets(self.medium.friction_angle, self.sole.is_flat))
+        return sheared_sets(self.medium.friction_angle, self.sole.is_flat, self.medium.shear)
 
     def _sides(self, slices: Slices, solids: Solid, slip: Float[Array, ""]) -> ForceSets:
         """Left and right side, each cut in a front and a rear half so that they resist a turn as well."""
@@ -177,15 +177,15 @@ class WedgeFoot(FootMedium):
         offset = left * self.sole.across(jax.tree.map(jnp.mean, solids.chord)) / 2
         depth = jnp.maximum(slices.depth_at(offset), 0.0)
         x = ahead * solids.chord.length.mean() / math.sqrt(12)
-        size = lateral_force(depth, left * slip, self.ground.saturation_length, wall_stress())
-        forces = (-self.ground.zeta / 2 * left * size)[..., None, None] * slices.turn[:, 1]
+        size = lateral_force(depth, left * slip, self.medium.saturation_length, wall_stress())
+        forces = (-self.medium.zeta / 2 * left * size)[..., None, None] * slices.turn[:, 1]
         with_none = jnp.concatenate([forces, jnp.zeros_like(forces)], axis=-2)
         return self._sets(with_none, slices.places(x, 2 / 3 * depth, offset))
 
     def _sets(self, forces: Float[Array, "a b k 3"], places: Float[Array, "a b 3"]) -> ForceSets:
         arms = velocity_maps(places, COMPONENTS[self.kind])
         vertices = forces.reshape(-1, *forces.shape[2:])
-        eps = jnp.broadcast_to(jnp.asarray(self.ground.eps, forces.dtype), len(vertices))
+        eps = jnp.broadcast_to(jnp.asarray(self.medium.eps, forces.dtype), len(vertices))
         return ForceSets(SupportFunction(vertices, eps), arms.reshape(-1, *arms.shape[2:]))
 
     def remember(self, foot: FootInGround, memory: Memory, law: WedgeLaw, twist, dt) -> Memory:
@@ -203,4 +203,4 @@ class WedgeFoot(FootMedium):
         """A flat sole steeper than the wedge's flanks."""
         if not self.sole.is_flat:
             return jnp.zeros_like(foot.depth, dtype=bool)
-        return (foot.depth > 0) & (jnp.abs(self.slices(foot).tilt) > self.ground.friction_angle)
+        return (foot.depth > 0) & (jnp.abs(self.slices(foot).tilt) > self.medium.friction_angle)

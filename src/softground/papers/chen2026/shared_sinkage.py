@@ -81,27 +81,27 @@ class SharedSinkage(Medium):
     sinkage: Sinkage
 
     def for_foot(self, shape: Shape, planar: bool) -> FootAtSinkage:
-        return FootAtSinkage(medium=self.medium.for_foot(shape, planar), sinkage=self.sinkage, kind="spatial")
+        return FootAtSinkage(ground=self.medium.for_foot(shape, planar), sinkage=self.sinkage, kind="spatial")
 
 
 class FootAtSinkage(FootMedium):
     """The same, bound to a foot."""
 
-    medium: FootMedium
+    ground: FootMedium
     sinkage: Sinkage
     kind: str = eqx.field(static=True)
 
     def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
-        return self.medium.reference(foot)
+        return self.ground.reference(foot)
 
     def initial_memory(self, foot: FootInGround) -> Any:
-        return self.medium.initial_memory(self._sunk(foot))
+        return self.ground.initial_memory(self._sunk(foot))
 
     def law(self, foot: FootInGround, memory: Any, dt) -> SidewaysLaw:
-        return SidewaysLaw(self.medium.law(self._sunk(foot), memory, dt), self.sinkage)
+        return SidewaysLaw(self.ground.law(self._sunk(foot), memory, dt), self.sinkage)
 
     def remember(self, foot: FootInGround, memory: Any, law: SidewaysLaw, twist, dt) -> Any:
-        return self.medium.remember(self._sunk(foot), memory, law.of_ground, law.sinking(twist), dt)
+        return self.ground.remember(self._sunk(foot), memory, law.of_ground, law.sinking(twist), dt)
 
     def _sunk(self, foot: FootInGround) -> FootInGround:
         return eqx.tree_at(lambda one: one.depth, foot, jnp.asarray(self.sinkage.depth))

@@ -146,7 +146,7 @@ class Bilevel(Dynamics):
         return BilevelSteps(self, layout)
 
     def smoothing(self, eps):
-        return self.feet_medium.coefficients.shape[-2] * eps
+        return (self.feet_medium.coefficients.shape[-2] + 1) * eps  # vertices, with the origin
 
     def next_velocity(self, q, v, torque: Float[Array, " nu"], mu, near=None) -> Float[Array, " nv"]:
         """Velocity at the end of a step under torques (N m), met at q. `near`: a guess of it, for speed alone."""
