@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from softground import media
 from softground.media.base import FootInGround, Medium
-from softground.media.visco_elastic import Memory
+from softground.media.visco_elastic.medium import Memory, ViscoElasticFoot
 from softground.robots.feet import Box, Cylinder, Shape, Sphere
 
 from .sole_cases import CONVEX
@@ -91,7 +91,7 @@ def random_foot(random: np.random.Generator, planar: bool, deepest: float = 0.06
 def random_memory(random: np.random.Generator, medium: Medium, foot: FootInGround, stretch: float = 5e-3):
     """What the ground may remember of the foot: anchors within `stretch` m of the points of its sole, and
     normal forces between none and twice what its springs ask for at 1 cm."""
-    if not isinstance(medium, media.ViscoElastic):
+    if not isinstance(medium, ViscoElasticFoot):
         return medium.initial_memory(foot)
     count = len(medium.sole.points)
     away = stretch * random.normal(size=(count, 3)) * [1.0, 0.0 if medium.kind == "planar" else 1.0, 1.0]
