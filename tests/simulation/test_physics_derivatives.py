@@ -143,10 +143,10 @@ def test_point_is_in_the_regime_it_is_named_after(case, request):
     assert record.converged
     wrench, friction = np.asarray(record.wrench_world[0]), getattr(case.sim.ground.medium, "friction", None)
     if name.endswith("slip"):
-        bound = float(friction[0]) * np.asarray(case.state.memory.normal_force).sum()
+        bound = float(friction) * np.asarray(case.state.memory.normal_force).sum()
         np.testing.assert_allclose(abs(wrench[0]), bound, rtol=1e-9)
     elif friction is not None:
-        assert abs(wrench[0]) < 0.8 * float(friction[0]) * wrench[2]
+        assert abs(wrench[0]) < 0.8 * float(friction) * wrench[2]
     assert wrench[2] > 1.0
 
 

@@ -50,7 +50,7 @@ def allowance(sim: Simulator, before: State, after: State):
         off = 0.5 * (omega * sim.dt) ** 2 * reach * 1.01
         size = jnp.linalg.norm(stretch, axis=-1)
         turned = jnp.maximum(area0, area1) * off * (size + off)
-        return medium.stiffness * (0.5 * jnp.abs(area1 - area0) * (size + off) ** 2 + turned).sum()
+        return medium.medium.stiffness * (0.5 * jnp.abs(area1 - area0) * (size + off) ** 2 + turned).sum()
 
     place = lambda q: feet_in_ground(sim.robot, q, sim.ground.surface)  # noqa: E731
     omega = jnp.linalg.norm(sim.robot.foot_twists(before.q, after.v)[:, 3:], axis=-1)
