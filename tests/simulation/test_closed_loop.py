@@ -49,6 +49,25 @@ def test_the_controller_sees_the_state_before_the_step_and_the_wrench_of_the_las
     np.testing.assert_allclose([m.time for m in seen], loop["time"], atol=1e-12)
 
 
+def test_the_period_of_the_controller_is_its_own(simulator, state):
+    """A controller asked every fourth step: its torques are held between, and played again they give the same run."""
+    seen = []
+
+    def watch(measurement):
+        seen.append(measurement)
+        return damp(measurement)
+
+    loop = run_closed_loop(simulator, state, watch, SECONDS, period=4 * DT, progress=False)
+    np.testing.assert_allclose([m.time for m in seen], 4 * DT * np.arange(len(seen)), atol=1e-12)
+    assert (loop.attrs["every"], loop.attrs["steps"]) == (4, 4 * len(seen))
+    again = repeat(loop)
+    assert again.sizes["time"] == len(seen)
+    np.testing.assert_allclose(again["configuration"], loop["configuration"], atol=1e-9)
+    np.testing.assert_array_equal([m.q for m in seen], loop["configuration"])
+    with pytest.raises(OptionError, match="whole number of steps"):
+        run_closed_loop(simulator, state, watch, SECONDS, period=2.5 * DT, progress=False)
+
+
 @pytest.mark.parametrize(
     ("error", "ended"), [(Stop("enough"), "enough"), (KeyboardInterrupt(), "interrupted")], ids=["stop", "ctrl-c"]
 )

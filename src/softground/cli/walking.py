@@ -164,15 +164,15 @@ def _walk(
     """Run and summary of a walk on flat feet. command: speed, turning rate, duration."""
     from softground.control.walking.controllers import check_controller, walking_controller
     from softground.control.walking.gait import gait_for
-    from softground.control.walking.walk import Command, verdict
+    from softground.control.walking.walk import Command, steps_a_period, verdict
     from softground.control.walking.walk import walk as walk_over
     from softground.simulation import Simulator
 
     check_controller(controller)
-    gait = gait_for(model)
+    gait, of_feet = gait_for(model), walking_controller(model, controller)
     dataset = walk_over(
-        Simulator(model, medium, 1e-3),
-        walking_controller(model, controller),
+        Simulator(model, medium, of_feet.period / steps_a_period(medium, of_feet.period)),
+        of_feet,
         gait,
         Command(*command),
         belief,

@@ -1,8 +1,8 @@
 """A controller on the host in a loop with the simulator: one compiled step, then ordinary Python, and again.
 
 `run` keeps policies inside one compiled loop. A controller that calls a solver written in C, as whole-body control
-does, cannot live there: here it is asked once a step, and gets and gives plain NumPy. A step hands over one vector, so
-that crossing between the host and the compiled program costs microseconds.
+does, cannot live there: here it is asked once a period, of one step or several, and gets and gives plain NumPy. A
+period hands over one vector, so that crossing between the host and the compiled program costs microseconds.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ import jax
 import numpy as np
 import xarray as xr
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from rich.console import Console
 
+from softground.arrays import Array
 from softground.errors import OptionError
 from softground.simulation.run_dataset import run_dataset, troubles
 from softground.simulation.running import TorqueSequence, progress_bar, steps_in
 from softground.simulation.simulator import Simulator, State
 
-#: Steps between two movements of the progress bar.
+#: Periods between two movements of the progress bar.
 SHOWN_EVERY = 100
 
 
 class Measurement(NamedTuple):
-    """What the sensors say before a step."""
+    """What the sensors say at the start of a period."""
 
     time: float  # s
     q: Float[np.ndarray, " nq"]
@@ -40,7 +41,7 @@ class Measurement(NamedTuple):
 
 
 Controller = Callable[[Measurement], Float[np.ndarray, " nu"]]
-"""Torques of the motors (N m) over the next step."""
+"""Torques of the motors (N m) over the next period."""
 
 
 class Stop(Exception):
@@ -53,50 +54,67 @@ def run_closed_loop(
     controller: Controller,
     seconds: float,
     *,
+    period: float | None = None,
     progress: bool = True,
     label: str = "simulating",
     title: str = "",
     command: str = "",
 ) -> xr.Dataset:
-    """Simulate with a controller on the host; the run as a dataset, one sample a step (see `run_dataset`).
+    """Simulate with a controller on the host; the run as a dataset, one sample a period (see `run_dataset`).
 
-    The torques are kept as the run's control, so `repeat` gives the same run without the controller. The run ends
+    period: between two calls of the controller (s), a whole number of the simulator's steps; by default one. The
+    torques are kept as the run's control, so `repeat` gives the same run without the controller. The run ends
     early at Ctrl-C, at a non-finite state, or when the controller raises `Stop`; the attribute `ended` says which.
     """
-    steps = steps_in(seconds, float(simulator.dt))
+    dt = float(simulator.dt)
+    every = steps_in_period(dt, period)
+    ticks = steps_in(seconds, every * dt)
     console = Console(stderr=True, quiet=not progress)
     with progress_bar(console) as bar:
-        task = bar.add_task(label, total=steps, note="compiling")
+        task = bar.add_task(label, total=ticks, note="compiling")
         began = time.perf_counter()
-        step, unpack = _compiled_step(simulator, state)
+        tick, unpack = _compiled_tick(simulator, state, every)
         compiled = time.perf_counter()
-        rows, torques, after, ended = _loop(simulator, step, state, controller, steps, bar, task)
+        rows, torques, after, ended = _loop(simulator, tick, every * dt, state, controller, ticks, bar, task)
     elapsed = time.perf_counter() - compiled
     if not rows:
         raise KeyboardInterrupt if ended == "interrupted" else OptionError(f"the controller would not start: {ended}")
-    history = jax.tree.map(np.asarray, jax.jit(jax.vmap(unpack))(np.array(rows)))[1]
+    _, history, counts = jax.tree.map(np.asarray, jax.jit(jax.vmap(unpack))(np.array(rows)))
     dataset = run_dataset(
         simulator,
         state,
         after,
         history,
-        TorqueSequence(np.array(torques), np.asarray(simulator.dt), np.asarray(state.time)),
-        tally={
-            "steps": len(rows),
-            "not_converged": int((~history.converged).sum()),
-            "outside_data": int(history.outside_data.any(axis=1).sum()),
-            "iterations": int(history.iterations.sum()),
-        },
-        options={"every": 1, "seed": None, "command": command, "ended": ended, "title": title},
-        timing={"compile_seconds": compiled - began, "steps_per_second": len(rows) / max(elapsed, 1e-9)},
+        TorqueSequence(np.array(torques), np.asarray(dt), np.asarray(state.time), every),
+        tally={"steps": every * len(rows)} | {name: int(count.sum()) for name, count in counts._asdict().items()},
+        options={"every": every, "seed": None, "command": command, "ended": ended, "title": title},
+        timing={"compile_seconds": compiled - began, "steps_per_second": every * len(rows) / max(elapsed, 1e-9)},
     )
     for line in troubles(dataset):
         console.print(f"[yellow]{line}", soft_wrap=True)
     return dataset
 
 
-def _compiled_step(simulator: Simulator, state: State):
-    """Compiled (state, torque) -> (state, flat vector), and the function from the vector to (sensed, Record).
+def steps_in_period(dt: float, period: float | None) -> int:
+    """Steps of dt (s) in a controller's period (s); OptionError unless it is a whole number of them."""
+    every = 1 if period is None else round(period / dt)
+    if every < 1 or (period is not None and abs(every * dt - period) > 1e-9 * period):
+        raise OptionError(f"a controller's period must be a whole number of steps of {dt:g} s, got {period:g} s")
+    return every
+
+
+class Counts(NamedTuple):
+    """Over the steps of a period."""
+
+    not_converged: Int[Array, ""]
+    outside_data: Int[Array, ""]
+    iterations: Int[Array, ""]
+
+
+def _compiled_tick(simulator: Simulator, state: State, every: int):
+    """Compiled (state, torque) -> (state, flat vector), and the function from it to (sensed, Record, Counts).
+
+    The record is that of the first step of a period, but for its flags, which speak for all of them.
 
     The robot is made of constants, which makes for a faster program; the ground's parameters are inputs, so that JAX's
     compilation cache holds one program for a robot on all grounds of a kind.
@@ -104,33 +122,39 @@ def _compiled_step(simulator: Simulator, state: State):
     parameters, rest = eqx.partition(simulator.ground.medium, eqx.is_array)
     numbers, restore = ravel_pytree(parameters)
 
-    def step(numbers, state: State, torque):
+    def tick(numbers, state: State, torque):
         medium = eqx.combine(restore(numbers), rest)
         here = eqx.tree_at(lambda sim: sim.ground.medium, simulator, medium)
-        after, record = here.step(state, torque)
-        return after, ((after.q, after.v, record.wrench_world), record)
+        after, records = jax.lax.scan(lambda s, _: here.step(s, torque), state, None, length=every)
+        counts = Counts((~records.converged).sum(), records.outside_data.any(1).sum(), records.iterations.sum())
+        first = eqx.tree_at(
+            lambda r: (r.iterations, r.converged, r.finite, r.outside_data),
+            jax.tree.map(lambda x: x[0], records),
+            (records.iterations.max(), records.converged.all(), records.finite.all(), records.outside_data.any(0)),
+        )
+        return after, ((after.q, after.v, records.wrench_world[-1]), first, counts)
 
-    def flat_step(numbers, state: State, torque):
-        after, seen = step(numbers, state, torque)
+    def flat_tick(numbers, state: State, torque):
+        after, seen = tick(numbers, state, torque)
         return after, ravel_pytree(seen)[0]
 
     torque = np.zeros(simulator.robot.nu)
-    shapes = jax.eval_shape(step, numbers, state, torque)[1]
+    shapes = jax.eval_shape(tick, numbers, state, torque)[1]
     _, unpack = ravel_pytree(jax.tree.map(lambda part: np.zeros(part.shape, part.dtype), shapes))
-    return partial(jax.jit(flat_step).lower(numbers, state, torque).compile(), numbers), unpack
+    return partial(jax.jit(flat_tick).lower(numbers, state, torque).compile(), numbers), unpack
 
 
-def _loop(simulator: Simulator, step, state: State, controller: Controller, steps: int, bar, task):
-    """Rows and torques of the steps taken, the state after them, and how it ended."""
-    start, dt = float(state.time), float(simulator.dt)
+def _loop(simulator: Simulator, tick, period: float, state: State, controller: Controller, ticks: int, bar, task):
+    """Rows and torques of the periods run, the state after them, and how it ended."""
+    start = float(state.time)
     rows: list[np.ndarray] = []
     torques: list[np.ndarray] = []
     sensed = (np.asarray(state.q), np.asarray(state.v), np.zeros((len(simulator.robot.feet), 6)))
     ended = "finished"
     try:
-        for number in range(steps):
-            torque = np.asarray(controller(Measurement(start + number * dt, *sensed)))
-            state, vector = step(state, torque)
+        for number in range(ticks):
+            torque = np.asarray(controller(Measurement(start + number * period, *sensed)))
+            state, vector = tick(state, torque)
             rows.append(np.asarray(vector))
             torques.append(torque)
             sensed = _sensed(simulator, rows[-1])
@@ -138,7 +162,7 @@ def _loop(simulator: Simulator, step, state: State, controller: Controller, step
                 ended = "non-finite"
                 break
             if number % SHOWN_EVERY == 0:
-                bar.update(task, completed=number + 1, note=f"t = {start + (number + 1) * dt:.2f} s")
+                bar.update(task, completed=number + 1, note=f"t = {start + (number + 1) * period:.2f} s")
         bar.update(task, completed=len(rows), note="")
     except KeyboardInterrupt:
         ended = "interrupted"
@@ -148,7 +172,7 @@ def _loop(simulator: Simulator, step, state: State, controller: Controller, step
 
 
 def _sensed(simulator: Simulator, row: np.ndarray):
-    """q, v and the wrenches of the feet: the first entries of a step's vector."""
+    """q, v and the wrenches of the feet: the first entries of a period's vector."""
     robot = simulator.robot
     moving, feet = robot.nq + robot.nv, len(robot.feet)
     return row[: robot.nq], row[robot.nq : moving], row[moving : moving + 6 * feet].reshape(feet, 6)

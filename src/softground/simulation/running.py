@@ -24,14 +24,15 @@ BUFFER, CHUNK_SECONDS = 512, 0.2
 
 
 class TorqueSequence(eqx.Module):
-    """Policy that plays torques, one row (N m) a step, and holds the last."""
+    """Policy that plays torques, one row (N m) for every step or for `every` of them, and holds the last."""
 
-    torques: Float[Array, "steps nu"]
-    dt: Float[Array, ""]  # s
+    torques: Float[Array, "rows nu"]
+    dt: Float[Array, ""]  # s, of a step
     start: Float[Array, ""]  # s, time of the first row
+    every: int = eqx.field(static=True, default=1, metadata={"absent_from_old_files": True})
 
     def __call__(self, state: State) -> Control:
-        row = jnp.round((state.time - self.start) / self.dt).astype(jnp.int32)
+        row = jnp.round((state.time - self.start) / self.dt).astype(jnp.int32) // self.every
         torques = jnp.asarray(self.torques, state.q.dtype)
         return Control(torques[jnp.clip(row, 0, len(torques) - 1)])
 

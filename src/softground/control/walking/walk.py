@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 
+import jax
 import numpy as np
 import xarray as xr
 from jaxtyping import Float
@@ -16,7 +17,7 @@ from softground.control.walking.stance import Stance
 from softground.control.walking.walker import Walker
 from softground.control.whole_body.controller import WholeBodyController
 from softground.errors import OptionError
-from softground.media import Noisy, ViscoElastic
+from softground.media import Medium, Noisy, ViscoElastic
 from softground.media.visco_elastic import patch
 from softground.media.visco_elastic.fields import value_at
 from softground.robots import Robot
@@ -25,6 +26,8 @@ from softground.surfaces import Plane
 
 #: A walk has lost its reference when the centre of mass is further from it than this (m).
 LOST = 0.05
+#: Greatest time step on visco-elastic ground under a controller that feels it, of the ground's b / k.
+RELAXED = 0.2
 
 
 @dataclass(frozen=True)
@@ -78,13 +81,11 @@ def walk(
 ) -> xr.Dataset:
     """A run of a walk, with references, beliefs and timing beside the usual variables (see `with_log`).
 
+    The controller's period is one step of the simulator or several (`steps_a_period`: how many the ground asks for).
     until: time (s) to end the run at, amid the walk; by default all of it is run.
     """
-    dt = float(simulator.dt)
-    if not np.isclose(controller.period, dt):
-        raise OptionError(f"a walk takes a controller of the simulator's period, {dt:g} s, got {controller.period:g} s")
     state = standing(simulator)
-    pattern = pattern_from(simulator.robot, state, gait, command, dt)
+    pattern = pattern_from(simulator.robot, state, gait, command, controller.period)
     walker = Walker(
         simulator.robot,
         controller,
@@ -93,18 +94,30 @@ def walk(
         damping=belief.damping,
         estimator=belief.estimator,
         q=np.asarray(state.q),
+        step=float(simulator.dt),
     )
     run = run_closed_loop(
         simulator,
         state,
         walker,
         command.seconds if until is None else until,
+        period=controller.period,
         progress=progress,
         label="walking",
         title=title,
         command=invocation,
     )
     return with_log(run, walker)
+
+
+def steps_a_period(medium: Medium, period: float) -> int:
+    """Steps of a simulator in a controller's period (s), so that a step is at most `RELAXED` of the time b / k in which
+    springs and dampers settle: else the delay of a step decides whether controllers that answer to them are stable.
+    """
+    if not isinstance(medium, ViscoElastic):  # noise is that of a step: in finer ones the ground would be quieter
+        return 1
+    stiffness, damping = (np.asarray(jax.tree.leaves(part)[-1]) for part in (medium.stiffness, medium.damping))
+    return max(1, int(np.ceil(period * stiffness.max() / damping.min() / RELAXED - 1e-9)))
 
 
 def standing(simulator: Simulator) -> State:

@@ -68,10 +68,12 @@ class Walker:
         estimator: Estimator | None = None,
         q: Float[np.ndarray, " nq"] | None = None,
         ground_height: float = 0.0,
+        step: float | None = None,
     ):
         """stiffness, damping: of the ground, as the controller believes; with an estimator, its first guess.
 
-        q: where the robot stands at the start, by default its posture.
+        q: where the robot stands at the start, by default its posture. step: over which a wrench is measured (s), by
+        default the controller's period.
         """
         q = np.asarray(robot.posture if q is None else q, dtype=float)
         self._robot, self.controller, self.pattern = robot, controller, pattern
@@ -89,7 +91,8 @@ class Walker:
             np.asarray, jax.jit(lambda q, first: believe(robot, q, first, ground_height))(q, first)
         )
         soles = stack_soles([patch(foot.shape) for foot in robot.feet])
-        look = partial(observe, robot, soles, estimator, ground_height, controller.period)
+        timing = controller.period, controller.period if step is None else step
+        look = partial(observe, robot, soles, estimator, ground_height, *timing)
         self._observe = partial(_compiled(look, self.belief, robot), np.array([stiffness, damping]))
         self._compile(q)
 
