@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -75,7 +76,7 @@ def run(
     with progress_bar(console) as bar:
         task = bar.add_task(label, total=steps, note="compiling")
         began = time.perf_counter()
-        chunk = _compiled_chunk(simulator, policy, state, every)
+        chunk = _kept_chunk(simulator, policy if control is None else control, policy, state, every)
         compiled = time.perf_counter()
         pieces, tally, final, ended = _loop(chunk, state, steps, every, bar, task)
     elapsed = time.perf_counter() - compiled
@@ -130,6 +131,24 @@ def progress_bar(console: Console) -> Progress:
         transient=False,
         disable=console.quiet,
     )
+
+
+#: Programs of the last runs, so that the same simulator under the same control is compiled once. The key holds
+#: identities, and the entry the objects themselves, so that no other object can take their place.
+_PROGRAMS: OrderedDict[tuple, tuple] = OrderedDict()
+MOST_PROGRAMS = 8
+
+
+def _kept_chunk(simulator: Simulator, control: Any, policy: Policy, state: State, every: int):
+    """The compiled chunk of a run like this one, made if it is not among the last ones."""
+    shape = jax.tree.structure(state), tuple((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(state))
+    key = id(simulator), id(control), every, shape
+    if key not in _PROGRAMS:
+        _PROGRAMS[key] = simulator, control, _compiled_chunk(simulator, policy, state, every)
+        if len(_PROGRAMS) > MOST_PROGRAMS:
+            _PROGRAMS.popitem(last=False)
+    _PROGRAMS.move_to_end(key)
+    return _PROGRAMS[key][-1]
 
 
 def _compiled_chunk(simulator: Simulator, policy: Policy, state: State, every: int):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -24,6 +24,9 @@ from softground.robots import Robot
 from softground.simulation.ground import Ground, medium_under_feet
 from softground.simulation.motors import Control, joint_law, motor_torque, open_loop_force
 from softground.surfaces import Surface
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 #: Steps in which a robot is set down at a height: each leaves 1 - cos(slope) of the way, half of it at 60 degrees.
 MOST_LIFTS = 40
@@ -231,6 +234,31 @@ class Simulator(eqx.Module):
             dt=dt,
         )
         return problem, mass
+
+    def run(
+        self,
+        control: Control | Policy | Float[Array, "steps nu"] | None = None,
+        seconds: float | None = None,
+        *,
+        state: State | None = None,
+        height: float | None = None,
+        every: int = 1,
+        progress: bool = False,
+        **notes,
+    ) -> xr.Dataset:
+        """Simulate for `seconds` from a state, or from the posture `height` (m) above the ground; the run as a dataset.
+
+            run = simulator.run(hold_posture(simulator.robot), seconds=1.0, height=0.02)
+            run["depth"]  # m, of every foot over time
+
+        Compiled inside, once for a simulator and a control. See `softground.simulation.run` for what control may be.
+        """
+        from softground.simulation.running import run  # it stands on this module
+
+        if state is not None and height is not None:
+            raise OptionError("give a state to start from or a height to start at, not both")
+        start = self.initial_state(height=height) if state is None else state
+        return run(self, start, control, seconds, every=every, progress=progress, **notes)
 
     # -- many steps --------------------------------------------------------------------------------------
 
