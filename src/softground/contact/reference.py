@@ -24,10 +24,13 @@ def half_spaces(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(A, b) with {w : A w <= b} the convex hull of the vertices (k, n) and the origin; rows of A are unit."""
     points = np.vstack([vertices, np.zeros(vertices.shape[1])])
     scale = np.abs(points).max(0)  # force and torque have different units: make the hull round first
-    hull = ConvexHull(points / scale)
-    normals = hull.equations[:, :-1] / scale
+    # A face with more corners than needed comes as several simplices: one and the same plane, over which an active-set
+    # method may cycle.
+    planes = ConvexHull(points / scale).equations
+    planes = planes[np.unique(planes.round(9), axis=0, return_index=True)[1]]
+    normals = planes[:, :-1] / scale
     size = np.linalg.norm(normals, axis=1)
-    return normals / size[:, None], -hull.equations[:, -1] / size
+    return normals / size[:, None], -planes[:, -1] / size
 
 
 def solve_half_space_qp(mass, momentum, jacobian, vertices, dt) -> tuple[np.ndarray, np.ndarray]:
