@@ -26,9 +26,7 @@ from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 PATIENCE = 90.0  # s: drawing without a graphics card is slow, and machines are shared
 FLAGS = (
-    # A page of 1000 x 700, so that the controls stand beside the scene, drawn with a quarter of its pixels.
-    *("--headless=new", "--no-sandbox", "--window-size=1000,700", "--force-device-scale-factor=0.5"),
-    "--disable-dev-shm-usage",
+    *("--headless=new", "--no-sandbox", "--window-size=1000,700", "--disable-dev-shm-usage"),
     *("--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"),
 )
@@ -61,18 +59,16 @@ def wait_for(what, condition):
 def picture(browser) -> np.ndarray:
     """What the browser shows of the scene, grey values."""
     image = imageio.imread(io.BytesIO(browser.get_screenshot_as_png()))
-    return image[:, : round(0.6 * image.shape[1]), :3].astype(float).mean(axis=2)
+    return image[:, :600, :3].astype(float).mean(axis=2)
 
 
 def drawn(browser) -> np.ndarray:
     """The scene once it is drawn and stands still: ground, sky and robot are of many shades."""
 
-    seen = [picture(browser)]
-
     def still():
+        first = picture(browser)
         time.sleep(0.5)
-        seen.append(picture(browser))
-        first, second = seen[-2:]
+        second = picture(browser)
         settled = first.shape == second.shape and np.abs(first - second).mean() < 0.5
         return second if settled and second.std() > 15 else None
 
