@@ -146,7 +146,7 @@ def trajectory(sim: Simulator, state: State, control, steps: int):
         states.append(passed)
         records.append(record)
     joined = [jax.tree.map(lambda *parts: np.concatenate(parts), *trees) for trees in (states, records)]
-    return tuple(jax.tree.map(lambda x: x[:n], tree) for n, tree in zip((steps + 1, steps), joined, strict=True))
+    return jax.tree.map(lambda x: x[: steps + 1], joined[0]), jax.tree.map(lambda x: x[:steps], joined[1])
 
 
 @eqx.filter_jit

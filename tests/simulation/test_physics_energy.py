@@ -33,8 +33,9 @@ ROUNDING = 1e-11  # J, of energies up to 1e4 J in double precision
 @eqx.filter_jit
 def over_steps(quantities, sim: Simulator, states: State):
     """Quantities, functions of (sim, before, after), in every step (n,) between states."""
-    before, after = (jax.tree.map(lambda x: x[cut], states) for cut in (slice(None, -1), slice(1, None)))
-    return tuple(jax.vmap(lambda a, b: quantity(sim, a, b))(before, after) for quantity in quantities)
+    before = jax.tree.map(lambda x: x[:-1], states)
+    after = jax.tree.map(lambda x: x[1:], states)
+    return jax.vmap(lambda a, b: tuple(quantity(sim, a, b) for quantity in quantities))(before, after)
 
 
 def allowance(sim: Simulator, before: State, after: State):
