@@ -1,6 +1,5 @@
 """Test configuration: double precision, a compilation cache kept between runs, and shared fixtures."""
 
-import gc
 import os
 from pathlib import Path
 
@@ -16,8 +15,6 @@ import jax  # noqa: E402
 import pytest  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
-# Tracing makes objects by the million and hardly any garbage: look for cycles a hundred times less often.
-gc.set_threshold(70_000, 10, 10)
 # The default of 1 s would leave out most of our functions, which are many and small.
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
 
