@@ -9,11 +9,11 @@ EXTRAS ?= dev
 comma := ,
 STAMP := $(VENV)/.setup-$(subst $(comma),-,$(EXTRAS))
 
-# XLA's older way of making CPU kernels compiles faster and they run as fast; without optimisation they compile faster
-# still, and so they do in one piece on cores that are busy; most tests run what they compile once. Only for the jaxlib
-# that constraints.txt pins (0.10): one that does not know a flag of XLA_FLAGS aborts.
+# XLA's older way of making CPU kernels compiles faster and they run as fast; without optimisation and LLVM's expensive
+# passes they compile faster still, and so they do in one piece on cores that are busy; most tests run what they compile
+# once. Only for the jaxlib that constraints.txt pins (0.10): one that does not know a flag of XLA_FLAGS aborts.
 QUICK_COMPILE := --xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0 \
-  --xla_cpu_parallel_codegen_split_count=1
+  --xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1
 JAX_ENV := JAX_COMPILATION_CACHE_DIR="$(CURDIR)/.jax_cache" \
   XLA_FLAGS="--xla_cpu_multi_thread_eigen=false $(QUICK_COMPILE) $(XLA_FLAGS)"
 

@@ -6,11 +6,11 @@ the mass metric, |dv|_M^2 / 2 is below that too. The bound that is asked for is 
 measured property.
 """
 
+import daqp
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import quadprog
 
 from softground.contact import Newton, solve
 from softground.contact.grains import metric_with_grains
@@ -189,13 +189,17 @@ def solve_paper_qp(mass, momentum, jacobian, vertices, grains):
         constraints[3 * foot : 3 * foot + 3, column : column + len(normals)] = -normals.T
         column += len(normals)
     form = response.T @ energy @ response
-    scale = np.trace(form)  # quadprog judges definiteness in absolute terms
-    solution = quadprog.solve_qp(
+    scale = np.trace(form)
+    least = np.full(constraints.shape[1], -1e30)
+    solution, _, solved, _ = daqp.solve(
         form / scale,
-        -response.T @ energy @ free / scale,
-        constraints,
-        -np.concatenate([b for _, b in spaces]),
-    )[0]
+        response.T @ energy @ free / scale,
+        np.ascontiguousarray(-constraints.T),
+        np.concatenate([b for _, b in spaces]),
+        least,
+        np.zeros(len(least), np.int32),
+    )
+    assert solved == 1
     return free + response @ solution
 
 

@@ -120,22 +120,43 @@ def step(sim: Simulator, state: State, control=None):
     return sim.step(state, control)
 
 
-@eqx.filter_jit
+#: Steps in a piece of a run: runs of all lengths are put together from one program.
+PIECE = 10
+
+
 def rollout(sim: Simulator, state: State, control, steps: int):
+    """`sim.rollout`, piece by piece."""
+    records = []
+    for length in [PIECE] * (steps // PIECE) + [steps % PIECE] * (steps % PIECE > 0):
+        state, record = _rolled(sim, state, control, length)
+        records.append(record)
+    return state, jax.tree.map(lambda *parts: np.concatenate(parts), *records)
+
+
+@eqx.filter_jit
+def _rolled(sim: Simulator, state: State, control, steps: int):
     return sim.rollout(state, control, steps)
 
 
-@eqx.filter_jit
 def trajectory(sim: Simulator, state: State, control, steps: int):
     """States (steps + 1 of them, the memory of the ground included) and records."""
+    states, records = [jax.tree.map(lambda x: x[None], state)], []
+    for _ in range(-(-steps // PIECE)):
+        state, passed, record = _traced(sim, state, control)
+        states.append(passed)
+        records.append(record)
+    joined = [jax.tree.map(lambda *parts: np.concatenate(parts), *trees) for trees in (states, records)]
+    return jax.tree.map(lambda x: x[: steps + 1], joined[0]), jax.tree.map(lambda x: x[:steps], joined[1])
 
+
+@eqx.filter_jit
+def _traced(sim: Simulator, state: State, control):
     def body(state, _):
         after, record = sim.step(state, control)
         return after, (after, record)
 
-    _, (states, records) = jax.lax.scan(body, state, None, length=steps)
-    first = jax.tree.map(lambda x: x[None], state)
-    return jax.tree.map(lambda a, b: jnp.concatenate([a, b]), first, states), records
+    end, (states, records) = jax.lax.scan(body, state, None, length=PIECE)
+    return end, states, records
 
 
 @eqx.filter_jit

@@ -37,9 +37,8 @@ STEPS = 200
 SAME = 1e-6  # m, m/s, rad/s
 
 
-def thrown(simulator: Simulator, turn: Rotation) -> State:
-    """A body 5 mm above the ground that flies ahead, down and sideways and spins, all turned."""
-    body = simulator.initial_state(height=0.005)
+def thrown(body: State, turn: Rotation) -> State:
+    """A body where it is above the ground that flies ahead, down and sideways and spins, all turned."""
     linear, spin = turn.apply([0.8, 0.2, -0.3]), np.array([0.5, 2.0, -1.0])  # m/s, world; rad/s, body
     place, facing = turn.apply(np.array(body.q[:3])), turn.as_quat(scalar_first=True)
     return replace(body, q=jnp.asarray(np.r_[place, facing]), v=jnp.asarray(np.r_[linear, spin]))
@@ -59,16 +58,18 @@ def test_scenes_turned_and_inclined(ground, body):
     """A throw on level ground, to every heading; and on a slope, with gravity along its normal."""
     robot = inline(BODIES[body])
     level = Simulator(robot, Ground(GROUNDS[ground]()), 2e-3)
-    final, record = rollout(level, thrown(level, Rotation.identity()), None, STEPS)
+    above = level.initial_state(height=0.005)  # m
+    final, record = rollout(level, thrown(above, Rotation.identity()), None, STEPS)
     assert float(jnp.linalg.norm(final.q[:2])) > 0.03  # m: it got somewhere, in the ground
     assert float(record.depth.max()) > 1e-4  # m
     for degrees in (22.5, 67.0, 180.0):
         turn = Rotation.from_euler("z", degrees, degrees=True)
-        assert_turned(final, rollout(level, thrown(level, turn), None, STEPS)[0], turn)
+        assert_turned(final, rollout(level, thrown(above, turn), None, STEPS)[0], turn)
     incline = Rotation.from_euler("y", -0.3)  # rises by 0.3 rad towards +x
     leaning = replace(robot, gravity=incline.apply(robot.gravity))
     slope = Simulator(leaning, Ground(GROUNDS[ground](), Plane(0.3)), 2e-3)
-    start = replace(thrown(level, incline), memory=_memory(slope, thrown(level, incline)))
+    start = thrown(above, incline)
+    start = replace(start, memory=_memory(slope, start))
     assert_turned(final, rollout(slope, start, None, STEPS)[0], incline)
 
 
