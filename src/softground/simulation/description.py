@@ -19,6 +19,7 @@ import jax
 import numpy as np
 
 from softground.errors import FileFormatError
+from softground.simulation.old_files import up_to_date
 
 #: Arrays of more entries than this are put aside.
 LARGEST_INLINE = 16
@@ -60,7 +61,8 @@ def restore(description: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         case {"dict": items}:
             return {key: restore(item, arrays) for key, item in items.items()}
         case {"type": path, "fields": fields}:
-            return _filled(find_class(path), {key: restore(item, arrays) for key, item in fields.items()}, path)
+            restored = {key: restore(item, arrays) for key, item in fields.items()}
+            return _filled(find_class(path), up_to_date(path, restored), path)
         case {"opaque": text}:
             raise FileFormatError(f"{text} is code, which a file does not hold: give it again by hand")
         case dict():

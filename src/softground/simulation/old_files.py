@@ -1,0 +1,43 @@
+"""Files of older versions: what their descriptions of classes said, in today's terms.
+
+A class whose fields changed has an entry here under its path; `up_to_date` leaves descriptions of today as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Fields = dict[str, Any]
+
+
+def _renamed(**names: str | None) -> Callable[[Fields], Fields]:
+    """Fields under their new names; None: they are gone."""
+
+    def update(fields: Fields) -> Fields:
+        return {names.get(key, key): value for key, value in fields.items() if names.get(key, key)}  # type: ignore[misc]
+
+    return update
+
+
+def _wrench_space(fields: Fields) -> Fields:
+    """Until 0.1 coefficients had a last vertex at the origin, which is now added when they are used."""
+    if "components" in fields:
+        fields = fields | {"coefficients": fields["coefficients"][:, :-1]}
+    return _renamed(components="kind", height="reference_height")(fields)
+
+
+_UPDATES: dict[str, Callable[[Fields], Fields]] = {
+    "softground.media.resistive.medium:Resistive": _renamed(stress_law="law"),
+    "softground.media.wrench_space:WrenchSpace": _wrench_space,
+    "softground.media.learned:LearnedSpace": _wrench_space,
+    "softground.media.noise:Noisy": _renamed(sigma_force="sigma", foot=None),
+    "softground.media.visco_elastic.medium:ViscoElastic": _renamed(sole=None, components=None),
+    "softground.media.visco_elastic.medium:Firm": _renamed(sole=None, components=None),
+    "softground.media.wedge.medium:Wedge": _renamed(sole=None, components=None),
+}
+
+
+def up_to_date(path: str, fields: Fields) -> Fields:
+    """Fields of a class, as today's class of this path has them."""
+    return _UPDATES[path](fields) if path in _UPDATES else fields
