@@ -79,8 +79,7 @@ def observe(
     period: of the looks (s). guess: of k and b, at the start. wrenches: of the step (of `step` s) that led to q and v;
     springs push as they are stretched at its start, dampers with the velocity at its end (docs/estimation.md).
     """
-    kin = robot.kinematics(q)
-    position, rotation = robot.foot_poses(kin)
+    position, rotation = robot.foot_poses(q)
     impact = in_contact & ~belief.in_contact
     met = _level(position, rotation, ground_height)
     rest = jax.tree.map(
@@ -88,20 +87,18 @@ def observe(
     )
     estimate = belief.estimate
     before = robot.kinematics(robot.integrate(q, v, -step))
-    rows, rows_now = (
-        jax.vmap(regressor)(soles, rest, Pose(*robot.foot_poses(at)), robot.foot_twists(at, v)) for at in (before, kin)
-    )
+    rows = jax.vmap(regressor)(soles, rest, Pose(*robot.foot_poses(before)), robot.foot_twists(before, v))
     if estimator is not None:
         weight = jnp.sum(jnp.asarray(robot.parameters.mass)) * jnp.linalg.norm(jnp.asarray(robot.gravity))
         carries = in_contact & (wrenches[:, 2] > LEAST_LOAD * weight)
         estimate = jax.vmap(estimator.update)(estimate, wrenches, rows, carries, impact)
     ground = jnp.clip(estimate.parameters, LEAST * guess, MOST * guess)
-    modelled, modelled_now = (jnp.einsum("fij,fj->fi", of, ground) for of in (rows, rows_now))
+    modelled = jnp.einsum("fij,fj->fi", rows, ground)
     followed = 1 - jnp.exp(-period * ground[:, :1] / (SMOOTHING * ground[:, 1:]))
     unmodelled = belief.unmodelled + followed * (wrenches - modelled - belief.unmodelled)
     stands = in_contact[:, None]
     unmodelled = jnp.where(stands, unmodelled, 0.0)
-    used = jnp.where(stands, modelled_now + unmodelled, wrenches)
+    used = jnp.where(stands, modelled + unmodelled, wrenches)
     return GroundBelief(estimate, ground, rest, in_contact, unmodelled, used)
 
 
