@@ -27,7 +27,8 @@ QUICK_SECONDS = 3.0  # of it that quick studies simulate: up to the first touch-
 
 WALK_NOTE = (
     f"iCub, 23 motors, walks straight at {SPEED:g} m/s (mean of full steps) with steps of 1 s, "
-    "0.4 s of it on both feet; simulator and controller at 1 kHz. One set of gains for each controller, all rows."
+    "0.4 s of it on both feet; controller at 1 kHz, simulator at a fifth of b / k or finer. "
+    "One set of gains for each controller, all rows."
 )
 PAPER_STEP, STEP = 1e-5, 1e-3  # s, of the paper's simulations and of ours, which may be finer for the ground's sake
 NOISE_NOTE = (
