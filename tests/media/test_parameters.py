@@ -86,10 +86,18 @@ def test_replacing_in_the_simulator_is_building_with_it(case, depths):
     assert abs(float(depths[1] / depths[0]) - 1) > 1e-3
 
 
-def test_gradient_through_a_medium_and_a_simulator_made_inside(case, depths):
-    """Reverse mode against central differences."""
-    slope = jax.jit(jax.grad(lambda factor: sinkage(scaled(case, factor))))(1.0)
+def test_derivative_through_a_medium_and_a_simulator_made_inside(case, depths):
+    """Forward mode against central differences."""
+    slope = jax.jit(lambda factor: jax.jvp(lambda f: sinkage(scaled(case, f)), (factor,), (1.0,))[1])(1.0)
     assert float(slope) == pytest.approx(float(depths[2] - depths[3]) / 2e-5, rel=2e-4)
+
+
+@pytest.mark.parametrize("name", ["sand", "foam", "wedge"])
+def test_gradient_is_the_derivative(name):
+    """Reverse mode against forward mode, for a medium of each family."""
+    depth = lambda factor: sinkage(scaled(CASES[name], factor))  # noqa: E731
+    forward = jax.jit(lambda factor: jax.jvp(depth, (factor,), (1.0,))[1])(1.0)
+    assert float(jax.jit(jax.grad(depth))(1.0)) == pytest.approx(float(forward), rel=1e-9)
 
 
 def test_dataclasses_replace(case):

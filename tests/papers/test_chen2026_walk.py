@@ -107,7 +107,7 @@ def test_shared_sinkage_gives_its_load_and_the_sideways_force_of_the_medium(shap
 
     @jax.jit
     def answers(twist):
-        law = SharedSinkage(wedge, sinkage).law(foot, wedge.initial_memory(foot), DT)
+        law = SharedSinkage(wedge, sinkage).for_foot(shape, planar=False).law(foot, wedge.initial_memory(foot), DT)
         sunk = FootInGround(jnp.asarray(sinkage.depth), jnp.zeros(3), jnp.eye(3), jnp.eye(3))
         alone = wedge.law(sunk, wedge.initial_memory(sunk), DT).wrench(twist.at[2].set(sinkage.velocity))
         return *law.response(twist), jax.grad(law.potential)(twist), jax.hessian(law.potential)(twist), alone

@@ -107,7 +107,7 @@ def test_refuses_what_cannot_walk():
     with pytest.raises(OptionError, match="level ground"):
         standing(Simulator(icub(), Ground(ViscoElastic(8e5, 1e4), Plane(slope=0.1)), 1e-3))
     slower = Simulator(icub(), ViscoElastic(8e5, 1e4), 2e-3)
-    with pytest.raises(OptionError, match=r"simulator's period, 0\.002 s, got 0\.001 s"):
+    with pytest.raises(OptionError, match=r"whole number of steps of 0\.002 s, got 0\.001 s"):
         walk(slower, controller("compliant"), ICUB_SOFT_GAIT, Command(0.085), Belief(8e5, 1e4))
 
 

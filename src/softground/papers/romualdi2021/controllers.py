@@ -33,7 +33,7 @@ HUES = {"compliant": COLOURS[0], "rigid": COLOURS[1]}
 
 def perform(options: Options) -> Findings:
     seconds = QUICK_SECONDS if options.quick else SECONDS
-    places = (Place(8e5, 1e3),) if options.quick else PLACES
+    places = (Place(1e6, 1e3),) if options.quick else PLACES
     rows: list[Row] = []
     errors: dict[tuple[str, Place], tuple[np.ndarray, np.ndarray]] = {}
     films = {}

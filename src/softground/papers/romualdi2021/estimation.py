@@ -118,7 +118,8 @@ def truth(ground: Changing, quantity: str, run: xr.Dataset) -> Float[np.ndarray,
 def changes_of(name: str, ground: Changing, run: xr.Dataset) -> list[Row]:
     """Every touch-down on ground that differs from where the foot stood before, and how long the estimate took."""
     rows: list[Row] = []
-    time, dt = run["time"].values, float(run.attrs["every"] * run.attrs["dt_s"])
+    time = run["time"].values
+    dt = float(time[1] - time[0])
     for quantity in QUANTITIES:
         true, believed = truth(ground, quantity, run), run[f"believed_{quantity}"].values
         for foot, label in enumerate(run["foot"].values):
