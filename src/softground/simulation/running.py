@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -36,6 +37,15 @@ class TorqueSequence(eqx.Module):
         row = jnp.round((state.time - self.start) / self.dt).astype(jnp.int32) // self.every
         torques = jnp.asarray(self.torques, state.q.dtype)
         return Control(torques[jnp.clip(row, 0, len(torques) - 1)])
+
+
+class Held(eqx.Module):
+    """Policy that gives one control throughout; None: no torques."""
+
+    control: Control | None
+
+    def __call__(self, state: State) -> Control | None:
+        return self.control
 
 
 class Tally(NamedTuple):
@@ -76,7 +86,7 @@ def run(
     with progress_bar(console) as bar:
         task = bar.add_task(label, total=steps, note="compiling")
         began = time.perf_counter()
-        chunk = _kept_chunk(simulator, policy if control is None else control, policy, state, every)
+        chunk = _kept_chunk(simulator, policy, state, every)
         compiled = time.perf_counter()
         pieces, tally, final, ended = _loop(chunk, state, steps, every, bar, task)
     elapsed = time.perf_counter() - compiled
@@ -107,7 +117,7 @@ def _policy(control, seconds, dt: float, start: float) -> tuple[Policy, int]:
         if not len(control):
             raise OptionError("torques must have at least one row, (steps, nu), got none")
         return TorqueSequence(control, np.asarray(dt), np.asarray(start)), len(control)
-    policy: Any = control if callable(control) else lambda _: control
+    policy: Any = control if callable(control) else Held(control)
     return policy, steps_in(seconds, dt)
 
 
@@ -133,22 +143,34 @@ def progress_bar(console: Console) -> Progress:
     )
 
 
-#: Programs of the last runs, so that the same simulator under the same control is compiled once. The key holds
-#: identities, and the entry the objects themselves, so that no other object can take their place.
-_PROGRAMS: OrderedDict[tuple, tuple] = OrderedDict()
+#: Programs of the last runs, by what simulator, policy and state are made of.
+_PROGRAMS: OrderedDict[tuple, Callable] = OrderedDict()
 MOST_PROGRAMS = 8
 
 
-def _kept_chunk(simulator: Simulator, control: Any, policy: Policy, state: State, every: int):
-    """The compiled chunk of a run like this one, made if it is not among the last ones."""
-    shape = jax.tree.structure(state), tuple((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(state))
-    key = id(simulator), id(control), every, shape
+def _kept_chunk(simulator: Simulator, policy: Policy, state: State, every: int):
+    """The compiled chunk of a run like this one, made if it is not among the last ones.
+
+    A program holds the numbers of simulator and policy as constants. So it is found by these numbers and not by the
+    objects, whose arrays may have been written to; a policy that is code may have changed, too, and is never found.
+    """
+    if not all(isinstance(leaf, jax.Array | np.ndarray | np.generic | float | int) for leaf in jax.tree.leaves(policy)):
+        return _compiled_chunk(simulator, policy, state, every)
+    shapes = jax.tree.structure(state), tuple((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(state))
+    key = _contents(simulator), _contents(policy), shapes, every
     if key not in _PROGRAMS:
-        _PROGRAMS[key] = simulator, control, _compiled_chunk(simulator, policy, state, every)
+        _PROGRAMS[key] = _compiled_chunk(simulator, policy, state, every)
         if len(_PROGRAMS) > MOST_PROGRAMS:
             _PROGRAMS.popitem(last=False)
     _PROGRAMS.move_to_end(key)
-    return _PROGRAMS[key][-1]
+    return _PROGRAMS[key]
+
+
+def _contents(tree: Any) -> tuple:
+    """What a pytree of numbers is made of, for comparison."""
+    leaves, structure = jax.tree.flatten(tree)
+    arrays = [np.asarray(leaf) for leaf in leaves]
+    return structure, tuple((array.shape, array.dtype.str, array.tobytes()) for array in arrays)
 
 
 def _compiled_chunk(simulator: Simulator, policy: Policy, state: State, every: int):

@@ -97,28 +97,14 @@ class Simulator(eqx.Module):
         self.ground = ground if isinstance(ground, Ground) else Ground(ground)
         self.dt = np.asarray(dt, dtype=float)
         self.solver = Newton() if solver is None else solver
-        self.grain_inertia = self._checked_grains(grain_inertia)
+        kind = self.feet_medium.kind  # raises where a medium does not serve the robot's feet
+        self.grain_inertia = None if grain_inertia is None else _checked_grains(grain_inertia, kind)
         self.has_joint_forces = bool(robot.limited) or bool(np.any(robot.friction_loss))
 
     @property
     def feet_medium(self) -> FootMedium:
         """What each foot meets (leading axis): the ground's medium, bound to the robot's feet."""
         return medium_under_feet(self.ground.medium, self.robot)
-
-    def _checked_grains(self, grain_inertia):
-        kind = self.feet_medium.kind  # raises where a medium does not serve the robot's feet
-        if grain_inertia is None:
-            return None
-        size = len(COMPONENTS[kind])
-        grains = np.asarray(grain_inertia, dtype=float)
-        grains = np.diag(grains) if grains.ndim == 1 else grains
-        sound = grains.shape == (size, size) and np.isfinite(grains).all() and np.allclose(grains, grains.T)
-        if not sound or not (np.linalg.eigvalsh(grains) >= 0).all():
-            raise OptionError(
-                f"grain_inertia must be {size} diagonal entries or a positive semidefinite {size} x {size} "
-                f"matrix for a {kind} contact, got shape {np.shape(grain_inertia)}"
-            )
-        return grains
 
     # -- states ------------------------------------------------------------------------------------------
 
@@ -154,7 +140,7 @@ class Simulator(eqx.Module):
         """q moved along the robot's vertical coordinate until its lowest foot is `height` above the ground."""
         with jax.ensure_compile_time_eval():
             index = vertical_coordinate(self.robot, np.asarray(self.robot.posture))
-        return _at_height(self.robot, self.ground.surface, index, jnp.asarray(q), height)
+        return _at_height(self.robot, self.ground.surface, index, jnp.asarray(q), jnp.asarray(height))
 
     # -- stepping ----------------------------------------------------------------------------------------
 
@@ -275,6 +261,20 @@ class Simulator(eqx.Module):
             raise OptionError("rollout needs the number of steps unless it is given a sequence of torques")
         choose = control if callable(control) else lambda _: control
         return jax.lax.scan(lambda s, _: self.step(s, choose(s)), state, None, length=steps)
+
+
+def _checked_grains(grain_inertia, kind: str) -> np.ndarray:
+    """Inertia (n, n) of grains that go along with a foot, from its diagonal or as it is; OptionError if it is none."""
+    size = len(COMPONENTS[kind])
+    grains = np.asarray(grain_inertia, dtype=float)
+    grains = np.diag(grains) if grains.ndim == 1 else grains
+    sound = grains.shape == (size, size) and np.isfinite(grains).all() and np.allclose(grains, grains.T)
+    if not sound or not (np.linalg.eigvalsh(grains) >= 0).all():
+        raise OptionError(
+            f"grain_inertia must be {size} diagonal entries or a positive semidefinite {size} x {size} "
+            f"matrix for a {kind} contact, got shape {np.shape(grain_inertia)}"
+        )
+    return grains
 
 
 _feet_in_ground = eqx.filter_jit(feet_in_ground)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 
-import jax
 import numpy as np
 import xarray as xr
 from jaxtyping import Float
@@ -18,8 +17,8 @@ from softground.control.walking.walker import Walker
 from softground.control.whole_body.controller import WholeBodyController
 from softground.errors import OptionError
 from softground.media import Medium, Noisy, ViscoElastic
-from softground.media.visco_elastic import patch
-from softground.media.visco_elastic.fields import value_at
+from softground.media.visco_elastic import Stretches, patch
+from softground.media.visco_elastic.fields import Coefficient, value_at
 from softground.robots import Robot
 from softground.simulation import Simulator, State, run_closed_loop
 from softground.surfaces import Plane
@@ -116,8 +115,15 @@ def steps_a_period(medium: Medium, period: float) -> int:
     """
     if not isinstance(medium, ViscoElastic):  # noise is that of a step: in finer ones the ground would be quieter
         return 1
-    stiffness, damping = (np.asarray(jax.tree.leaves(part)[-1]) for part in (medium.stiffness, medium.damping))
-    return max(1, int(np.ceil(period * stiffness.max() / damping.min() / RELAXED - 1e-9)))
+    settles = _values(medium.damping).min() / _values(medium.stiffness).max()
+    return max(1, int(np.ceil(period / (RELAXED * settles) - 1e-9)))
+
+
+def _values(coefficient: Coefficient) -> np.ndarray:
+    """What a coefficient of the ground may be; of a field of one's own, what it is at the origin, where walks begin."""
+    if isinstance(coefficient, Stretches):
+        return np.asarray(coefficient.values)
+    return np.asarray(value_at(coefficient, np.zeros(3)))
 
 
 def standing(simulator: Simulator) -> State:
