@@ -37,6 +37,7 @@ class Newton(eqx.Module):
     # Line-search evaluations from one look at the result to the next:
     stride: int = eqx.field(static=True, default=1, metadata={"absent_from_old_files": True})
 
+    @jax.jit  # traced once for all steps of one kind, also across simulators
     def __call__(self, problem: StepProblem, warm_twists: Float[Array, "f n"] | None = None) -> Solution:
         """Minimise; without `warm_twists` start from the free motion (a cold start)."""
         first = cold_start(problem) if warm_twists is None else warm_start(problem, warm_twists)

@@ -29,8 +29,6 @@ def solve(problem: StepProblem, warm_twists: Float[Array, "f n"] | None, solver:
 def _solve_jvp(primals, tangents):
     problem, warm_twists, solver = primals
     solution = solve(problem, warm_twists, solver)
-    v = solution.velocity
-
     parts, static = eqx.partition(problem, eqx.is_inexact_array)
     moved = jax.tree.map(
         lambda part, tangent: None if part is None else jnp.zeros_like(part) if tangent is None else tangent,
@@ -38,18 +36,24 @@ def _solve_jvp(primals, tangents):
         tangents[0],
         is_leaf=lambda x: x is None,
     )
+    return solution, _change(parts, static, moved, solution.velocity)
+
+
+@eqx.filter_jit  # traced once, also when the rule is itself differentiated
+def _change(parts: StepProblem, static: StepProblem, moved: StepProblem, v: Float[Array, " nv"]) -> Solution:
+    """How the solution v of a problem changes when the problem's parts move."""
 
     def balance(parts):
         combined = eqx.combine(parts, static)
         return combined.gradient(v, *combined.forces(v))
 
-    _, residual = jax.jvp(balance, (parts,), (moved,))
-    model = problem.local_model(v, problem.twists(v))
-    velocity = -solve_spd(problem.hessian(model), residual)
-
     def forces(parts, v):
         combined = eqx.combine(parts, static)
         return (combined.twists(v), *combined.forces(v))
 
+    problem = eqx.combine(parts, static)
+    _, residual = jax.jvp(balance, (parts,), (moved,))
+    model = problem.local_model(v, problem.twists(v))
+    velocity = -solve_spd(problem.hessian(model), residual)
     _, (twists, wrenches, joint_force) = jax.jvp(forces, (parts, v), (moved, velocity))
-    return solution, Solution(velocity, twists, wrenches, joint_force, None, None)  # type: ignore[arg-type]
+    return Solution(velocity, twists, wrenches, joint_force, None, None)  # type: ignore[arg-type]

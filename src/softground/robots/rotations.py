@@ -4,6 +4,7 @@ Products of 3x3 matrices are written as three-term sums: XLA fuses them into the
 work, where a `dot` of that size would be a separate call costing more than its arithmetic.
 """
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
@@ -11,11 +12,13 @@ from jaxtyping import Float
 from softground.arrays import Array
 
 
+@jax.jit
 def matmul3(a: Float[Array, "*#n 3 3"], b: Float[Array, "*#n 3 3"]) -> Float[Array, "... 3 3"]:
     """Product a b of (batches of) 3x3 matrices."""
     return a[..., :, 0:1] * b[..., 0:1, :] + a[..., :, 1:2] * b[..., 1:2, :] + a[..., :, 2:3] * b[..., 2:3, :]
 
 
+@jax.jit
 def matvec3(a: Float[Array, "*#n 3 3"], x: Float[Array, "*#n 3"]) -> Float[Array, "... 3"]:
     """Product a x of (batches of) 3x3 matrices and vectors."""
     return a[..., :, 0] * x[..., 0:1] + a[..., :, 1] * x[..., 1:2] + a[..., :, 2] * x[..., 2:3]
@@ -26,6 +29,7 @@ def transpose3(a: Float[Array, "*n 3 3"]) -> Float[Array, "*n 3 3"]:
     return jnp.swapaxes(a, -1, -2)
 
 
+@jax.jit
 def cross(a: Float[Array, "*#n 3"], b: Float[Array, "*#n 3"]) -> Float[Array, "... 3"]:
     """Vector product a x b along the last axis."""
     a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
@@ -33,6 +37,7 @@ def cross(a: Float[Array, "*#n 3"], b: Float[Array, "*#n 3"]) -> Float[Array, ".
     return jnp.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1)
 
 
+@jax.jit
 def skew(a: Float[Array, "*n 3"]) -> Float[Array, "*n 3 3"]:
     """Matrix [a]x with [a]x b = a x b."""
     zero = jnp.zeros_like(a[..., 0])
@@ -40,11 +45,13 @@ def skew(a: Float[Array, "*n 3"]) -> Float[Array, "*n 3 3"]:
     return jnp.stack(rows, axis=-1).reshape(*a.shape[:-1], 3, 3)
 
 
+@jax.jit
 def normalize(quaternion: Float[Array, "*n 4"]) -> Float[Array, "*n 4"]:
     """Quaternion of unit length along the given one."""
     return quaternion / jnp.sqrt(jnp.sum(quaternion * quaternion, axis=-1, keepdims=True))
 
 
+@jax.jit
 def quaternion_matrix(quaternion: Float[Array, "*n 4"]) -> Float[Array, "*n 3 3"]:
     """Rotation matrix of a unit quaternion (w, x, y, z)."""
     w, x, y, z = (quaternion[..., k] for k in range(4))
@@ -56,6 +63,7 @@ def quaternion_matrix(quaternion: Float[Array, "*n 4"]) -> Float[Array, "*n 3 3"
     return jnp.stack(entries, axis=-1).reshape(*quaternion.shape[:-1], 3, 3)
 
 
+@jax.jit
 def quaternion_product(a: Float[Array, "*#n 4"], b: Float[Array, "*#n 4"]) -> Float[Array, "... 4"]:
     """Hamilton product a b."""
     aw, ax, ay, az = (a[..., k] for k in range(4))
@@ -71,11 +79,13 @@ def quaternion_product(a: Float[Array, "*#n 4"], b: Float[Array, "*#n 4"]) -> Fl
     )
 
 
+@jax.jit
 def quaternion_conjugate(quaternion: Float[Array, "*n 4"]) -> Float[Array, "*n 4"]:
     """Inverse of a unit quaternion."""
     return jnp.concatenate([quaternion[..., :1], -quaternion[..., 1:]], axis=-1)
 
 
+@jax.jit
 def quaternion_exp(rotation_vector: Float[Array, "*n 3"]) -> Float[Array, "*n 4"]:
     """Unit quaternion of a rotation vector (radians): (cos |r|/2, sin(|r|/2) r/|r|), smooth at zero."""
     square = jnp.sum(rotation_vector * rotation_vector, axis=-1, keepdims=True)
@@ -86,6 +96,7 @@ def quaternion_exp(rotation_vector: Float[Array, "*n 3"]) -> Float[Array, "*n 4"
     return jnp.concatenate([real, scale * rotation_vector], axis=-1)
 
 
+@jax.jit
 def quaternion_log(quaternion: Float[Array, "*n 4"]) -> Float[Array, "*n 3"]:
     """Rotation vector (radians, at most pi long) of a unit quaternion; inverse of `quaternion_exp`."""
     quaternion = jnp.where(quaternion[..., :1] < 0, -quaternion, quaternion)  # q and -q are one rotation

@@ -16,6 +16,7 @@ SURFACE_TYPES: dict[str, type["Surface"]] = {}
 """Every surface by the `type` of its recipe; a subclass that sets `type_name` enters by itself."""
 
 
+@jax.jit
 def minimal_rotation(normal: Float[Array, "3"]) -> Float[Array, "3 3"]:
     """R_bar(n), the rotation of least angle with R_bar e_z = n (zhu2021, III.B.2).
 
