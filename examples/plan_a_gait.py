@@ -21,7 +21,7 @@ def main() -> None:
     plan = solve(problem, walk(problem), stages=standard_stages()[:1])
     print(f"{plan.report.reason}: violation {plan.report.violation:.1e}")
     print(f"speed {plan.metrics.speed:.3f} m/s, cost of transport {plan.metrics.cost_of_transport:.2f}")
-    report, _ = replay(plan.dataset())
+    report, _ = replay(plan.run())
     print(f"replayed in steps of 2 ms: {100 * report.speed_kept:.0f} % of the speed")
     assert plan.report.status != "failed"
     assert report.speed_kept > 0.9

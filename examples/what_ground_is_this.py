@@ -14,7 +14,8 @@ from softground.control import hold_posture  # noqa: E402
 from softground.control.terrain_identification import Sensed, TerrainIdentifier  # noqa: E402
 from softground.media import Wedge  # noqa: E402
 from softground.robots import Robot  # noqa: E402
-from softground.simulation import Simulator, run  # noqa: E402
+from softground.runs import run  # noqa: E402
+from softground.simulation import Simulator  # noqa: E402
 
 GROUND = Wedge(zeta=2.2, shear=1.0)
 GUESS = 1.0  # N/cm3

@@ -10,7 +10,8 @@ jax.config.update("jax_enable_x64", True)
 from softground.control import hold_posture  # noqa: E402
 from softground.media.named import pebbles  # noqa: E402
 from softground.robots import Cylinder, Robot  # noqa: E402
-from softground.simulation import Simulator, load_run, repeat, run, save_run  # noqa: E402
+from softground.runs import Run, run  # noqa: E402
+from softground.simulation import Simulator  # noqa: E402
 
 HOPPER = """
 <mujoco model="hopper">
@@ -48,7 +49,7 @@ def main() -> None:
         dataset = run(simulator, simulator.initial_state(height=0.05), hold_posture(robot), seconds=0.8, every=4)
 
         # The run file holds all that is needed to repeat the run: the same numbers, to the last bit.
-        again = repeat(load_run(save_run(Path(folder) / "hopper.nc", dataset)))
+        again = Run.load(dataset.save(Path(folder) / "hopper.nc")).repeat()
     depth = float(dataset["depth"][-1, 0])
     print(f"{robot.name} of {float(robot.total_mass):.1f} kg stands {1000 * depth:.0f} mm deep in pebbles")
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from softground.cli import app
-from softground.simulation import load_run
+from softground.runs import Run
 
 QUICK = ["--seconds", "0.05", "--quiet"]
 SLOPE = ["--slope", "10", "--eps", "0.002"]  # one ground, so that it is compiled once
@@ -23,7 +23,7 @@ def test_simulate_writes_a_run_and_plot_draws_it(tmp_path):
     result = call("simulate", "foot", "--out", out, "--seed", 3, *SLOPE, *QUICK)
     assert result.exit_code == 0, result.output
     assert result.stdout == ""
-    dataset = load_run(out)
+    dataset = Run.load(out)
     assert dataset.attrs["steps"] == 25
     assert dataset.attrs["seed"] == 3
     assert abs(dataset["velocity"].values[0]).min() > 0  # the seed's random start
@@ -55,7 +55,7 @@ def test_same_seed_same_numbers(tmp_path):
     depths = []
     for seed in (1, 1, 2):
         assert call("simulate", "foot", "--out", tmp_path / "run.nc", "--seed", seed, *SLOPE, *QUICK).exit_code == 0
-        depths.append(load_run(tmp_path / "run.nc")["depth"].values)
+        depths.append(Run.load(tmp_path / "run.nc")["depth"].values)
     assert (depths[0] == depths[1]).all()
     assert (depths[0] != depths[2]).any()
 
@@ -144,7 +144,7 @@ def test_a_walk_that_falls_is_a_fall(tmp_path):
     assert summary["fell"] is True
     assert summary["cost_of_transport"] is None
     assert 0.8 < summary["fell_at_s"] < 1.6  # it steps in place for the first 0.8 s
-    assert load_run(out).attrs["robot"] == "biped"
+    assert Run.load(out).attrs["robot"] == "biped"
 
 
 @pytest.mark.parametrize(

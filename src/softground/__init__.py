@@ -6,7 +6,8 @@
     run = sim.run(sg.hold_posture(sim.robot), seconds=1, height=0.02)
 
 What most programs need has its name here; the rest is in the sub-packages `robots`, `surfaces`, `media`, `contact`,
-`simulation`, `control`, `planning`, `experiments`, `bridges` and `papers`. Nothing is imported before it is used.
+`simulation`, `runs`, `control`, `planning`, `experiments`, `bridges` and `papers`. Nothing is imported
+before it is used.
 """
 
 import importlib
@@ -22,20 +23,23 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for editors and type checkers
         papers,
         planning,
         robots,
+        runs,
         simulation,
         surfaces,
     )
     from softground.control import hold_posture, trot
     from softground.media import beads, firm, foam, load_medium, pebbles, sand, save_medium
     from softground.robots import Robot
-    from softground.simulation import Control, Ground, Simulator, load_run, save_run
+    from softground.runs import Run
+    from softground.simulation import Control, Ground, Simulator
     from softground.surfaces import Plane
 
 _HOMES = {
     "softground.control": ("hold_posture", "trot"),
     "softground.media": ("beads", "firm", "foam", "load_medium", "pebbles", "sand", "save_medium"),
     "softground.robots": ("Robot",),
-    "softground.simulation": ("Control", "Ground", "Simulator", "load_run", "save_run"),
+    "softground.runs": ("Run",),
+    "softground.simulation": ("Control", "Ground", "Simulator"),
     "softground.surfaces": ("Plane",),
 }
 
@@ -44,6 +48,7 @@ __all__ = [
     "Ground",
     "Plane",
     "Robot",
+    "Run",
     "Simulator",
     "beads",
     "bridges",
@@ -54,15 +59,14 @@ __all__ = [
     "foam",
     "hold_posture",
     "load_medium",
-    "load_run",
     "media",
     "papers",
     "pebbles",
     "planning",
     "robots",
+    "runs",
     "sand",
     "save_medium",
-    "save_run",
     "simulation",
     "surfaces",
     "trot",

@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-import xarray as xr
 from rich.console import Console
 from rich.table import Table
 
@@ -15,9 +14,9 @@ from softground.control.posture import hold_posture
 from softground.control.trot import trot
 from softground.media.named import sand
 from softground.robots import Robot
-from softground.simulation import Ground, Simulator, run, save_run
-from softground.simulation.figures import run_figure, save_figure
-from softground.simulation.summary import summarise
+from softground.runs import Run, run
+from softground.runs.figures import run_figure, save_figure
+from softground.simulation import Ground, Simulator
 from softground.surfaces import Plane
 
 SLOPE = np.deg2rad(10.0)
@@ -41,17 +40,17 @@ def run_demo(folder: Path, quick: bool = False, console: Console | None = None) 
     summaries = {}
     for name, simulate in scenes.items():
         dataset = simulate(quick)
-        save_run(folder / f"{name}.nc", dataset)
+        dataset.save(folder / f"{name}.nc")
         save_figure(run_figure(dataset, titles[name]), folder / f"{name}.png")
         animate(dataset, folder / f"{name}.mp4", fps=10 if quick else 20, speed=speeds[name], title=titles[name])
-        summaries[name] = summarise(dataset)
+        summaries[name] = dataset.summary()
     console.print(summary_table(summaries))
     console.print(f"The sand has strength {STRENGTH:g}, twice that of `media.sand()`, which hardly carries RoboSimian.")
     console.print(f"Runs, figures and films are in {folder} ({time.perf_counter() - began:.0f} s)")
     return summaries
 
 
-def drop_on_slope(quick: bool = False) -> xr.Dataset:
+def drop_on_slope(quick: bool = False) -> Run:
     """RoboSimian, parallel to the slope and 5 cm above it, falls on sand and holds its posture."""
     robot = Robot.load("robosimian")
     simulator = Simulator(robot, Ground(sand(STRENGTH), Plane(slope=SLOPE)))
@@ -61,7 +60,7 @@ def drop_on_slope(quick: bool = False) -> xr.Dataset:
     return run(simulator, state, hold_posture(robot), 0.4 if quick else 2.0, every=5, label="drop on a slope")
 
 
-def trot_on_flat(quick: bool = False) -> xr.Dataset:
+def trot_on_flat(quick: bool = False) -> Run:
     """RoboSimian trots, open loop, on sand of strength 2."""
     robot = Robot.load("robosimian", posture=crouched())
     simulator = Simulator(robot, Ground(sand(STRENGTH)))

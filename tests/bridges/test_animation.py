@@ -12,7 +12,8 @@ from softground.control import hold_posture
 from softground.errors import OptionError
 from softground.media.named import sand
 from softground.robots import Robot
-from softground.simulation import Ground, Simulator, run
+from softground.runs import run
+from softground.simulation import Ground, Simulator
 from softground.surfaces import Plane, Wave
 
 

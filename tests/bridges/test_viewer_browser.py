@@ -15,7 +15,8 @@ from softground.bridges.viewer.live_loop import LiveLoop
 from softground.control import hold_posture
 from softground.media import sand
 from softground.robots import Robot
-from softground.simulation import Ground, Simulator, run
+from softground.runs import run
+from softground.simulation import Ground, Simulator
 from softground.surfaces import Plane
 
 from .viewer_cases import served

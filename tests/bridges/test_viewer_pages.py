@@ -8,7 +8,6 @@ import time
 import mujoco
 import numpy as np
 import pytest
-import xarray as xr
 from typer.testing import CliRunner
 
 from softground.bridges.viewer import LivePage, LiveSettings, RunPage, serving
@@ -19,7 +18,8 @@ from softground.control import hold_posture
 from softground.errors import FileFormatError, OptionError
 from softground.media import foam, sand
 from softground.robots import Robot
-from softground.simulation import Ground, Simulator, run, save_run
+from softground.runs import Run, run
+from softground.simulation import Ground, Simulator
 from softground.surfaces import Plane
 
 from .viewer_cases import HandClock, sent_bytes, served
@@ -138,11 +138,11 @@ def test_elastic_ground_has_no_hulls_and_keeps_no_prints():
         assert page.hulls.disabled
 
 
-def stretched(dataset: xr.Dataset, seconds: float, speed: float) -> xr.Dataset:
+def stretched(dataset: Run, seconds: float, speed: float) -> Run:
     """A run in slow motion, at 2 ms, again and again until it lasts, each time further uphill: many steps, cheaply."""
     count, slower = int(seconds / 0.002), 25
     rows = np.arange(count) // slower
-    long = dataset.isel(time=rows % dataset.sizes["time"]).assign_coords(time=("time", 0.002 * np.arange(count)))
+    long = dataset.isel(time=rows % dataset.sizes["time"]).assign(time=("time", 0.002 * np.arange(count)))
     repetition = rows // dataset.sizes["time"]
     way = speed * 0.002 * slower * dataset.sizes["time"] * repetition
     configuration, base = long["configuration"].values.copy(), long["base_position"].values.copy()
@@ -338,7 +338,7 @@ def test_the_first_interrupt_asks_and_the_second_insists():
 
 
 def test_a_port_in_use_is_refused(tmp_path, dropped):
-    path = save_run(tmp_path / "run.nc", dropped)
+    path = dropped.save(tmp_path / "run.nc")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -6,7 +6,8 @@ import pytest
 from softground.control import hold_posture, servo_gains
 from softground.media import Firm
 from softground.robots import Robot
-from softground.simulation import Simulator, run
+from softground.runs import run
+from softground.simulation import Simulator
 
 
 def test_gains_give_the_asked_frequency_and_damping():

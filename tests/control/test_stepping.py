@@ -17,9 +17,8 @@ from softground.errors import RobotError
 from softground.media import Firm
 from softground.robots import Robot
 from softground.robots.feet import HalfCylinder
+from softground.runs.base_orientation import heading
 from softground.simulation import Simulator
-from softground.simulation.base_orientation import heading
-from softground.simulation.fall import find_fall
 
 GAIT = SteppingGait()
 
@@ -104,7 +103,7 @@ def walks():
 
 def test_walks_twenty_steps_at_the_wanted_speed(walks):
     run = walks(0.3)
-    assert find_fall(run) is None
+    assert run.fall() is None
     way = run["center_of_mass"].sel(xyz="x")
     speed = float(way.sel(time=4.996, method="nearest") - way.sel(time=3.0, method="nearest")) / 1.996
     assert speed == pytest.approx(0.3, abs=0.03)
@@ -115,7 +114,7 @@ def test_walks_twenty_steps_at_the_wanted_speed(walks):
 
 
 def test_a_speed_too_great_is_a_fall(walks):
-    assert find_fall(walks(1.5)) is not None
+    assert walks(1.5).fall() is not None
 
 
 def test_nods_follow_on_each_other():
@@ -140,7 +139,7 @@ def test_nods_follow_on_each_other():
 def test_turns_as_it_is_told(walks):
     """There is no motor about the vertical: the trunk nods, and the feet that carry twist on the ground."""
     run = walks(0.2, gait=replace(GAIT, turn=0.3, steering=15.0))
-    assert find_fall(run) is None
+    assert run.fall() is None
     yaw = heading(run)
     # Over eight strides, after twelve in which the rate of turning still swings.
     assert (yaw[-1] - yaw[2400]) / (0.002 * (len(yaw) - 2401)) == pytest.approx(0.3, rel=0.15)

@@ -12,7 +12,8 @@ from softground.demo import STRENGTH, crouched
 from softground.errors import OptionError
 from softground.media.named import sand
 from softground.robots import Robot
-from softground.simulation import Simulator, run
+from softground.runs import run
+from softground.simulation import Simulator
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ from softground.media.learned import KERNELS, Joined, Kernels, Polynomials
 from softground.media.resistive.medium import Sinking
 from softground.robots import Robot
 from softground.robots.feet import Box, Cylinder
-from softground.simulation import Ground, Simulator, run, save_run
-from softground.simulation.run_file import load_run, repeat
+from softground.runs import Run, run
+from softground.simulation import Ground, Simulator
 
 FOOT = Cylinder(radius=0.05, length=0.15)
 DEEPEST, STEEPEST = 0.06, 0.8
@@ -196,7 +196,7 @@ def test_the_foot_settles_on_it_and_its_run_can_be_repeated(tmp_path):
     assert bool(dataset["converged"].values.all())
     force = float(dataset["wrench_world"].values[-50:, 0, 2].mean())
     assert force == pytest.approx(float(simulator.robot.total_mass) * 9.81, rel=0.05)
-    again = repeat(load_run(save_run(tmp_path / "run.nc", dataset)))
+    again = Run.load(dataset.save(tmp_path / "run.nc")).repeat()
     np.testing.assert_array_equal(again["velocity"].values, dataset["velocity"].values)
 
 

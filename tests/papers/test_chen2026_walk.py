@@ -17,7 +17,6 @@ from softground.papers.chen2026.prediction import QUANTITIES, Measured, _on_sand
 from softground.papers.chen2026.shared_sinkage import SharedSinkage, Sinkage
 from softground.papers.study import Options
 from softground.robots.feet import HalfCylinder
-from softground.simulation.fall import find_fall
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +93,8 @@ def test_walks_on_the_law_of_the_paper_with_its_shear(shape):
     """The pendulum that sways from foot to foot needs a sideways force of m omega^2 W / 2 = 17 N; (9) has a tenth."""
     law = calibrated(shape)
     walks = walks_on(law, depth=0.02, seconds=2.0)
-    assert find_fall(walks(0.3)) is None
-    assert find_fall(walks(0.3, replace(law, shear=0.0))) is not None
+    assert walks(0.3).fall() is None
+    assert walks(0.3, replace(law, shear=0.0)).fall() is not None
 
 
 def test_shared_sinkage_gives_its_load_and_the_sideways_force_of_the_medium(shape):

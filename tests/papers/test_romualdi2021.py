@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 
 from softground.control.walking import gait_for
 from softground.papers.report import write_report
@@ -19,6 +18,7 @@ from softground.papers.romualdi2021.estimation import CASES, EDGES, NEAR, change
 from softground.papers.romualdi2021.walks import Place, icub, momentum_error, sigma_over_step, stances, wrench_rate
 from softground.papers.study import Options
 from softground.robots import Robot
+from softground.runs import Run
 
 QUICK = Options(quick=True)
 
@@ -86,7 +86,7 @@ def made_up(believed):
     contact = np.stack([(samples < 5) | (samples >= 10), samples >= 0], axis=1)
     q = np.tile(np.asarray(icub().posture), (len(samples), 1))
     q[10:, 0] += EDGES[0] + 0.02  # the robot is carried along: only where the left foot lands counts
-    return xr.Dataset(
+    return Run(
         {
             "configuration": (("time", "q"), q),
             "planned_contact": (("time", "foot"), contact),
@@ -112,7 +112,7 @@ def test_measures_of_a_run():
     time = 0.01 * np.arange(100)
     force = np.zeros((100, 2, 6))
     force[:, :, 2] = 50 * time[:, None]  # 50 N/s under both feet
-    run = xr.Dataset(
+    run = Run(
         {
             "wrench_world": (("time", "foot", "wrench_axis"), force),
             "planned_contact": (("time", "foot"), np.ones((100, 2))),

@@ -3,11 +3,11 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import xarray as xr
 
 from softground.papers.zhu2021 import baselines, gaits
 from softground.planning import Periodicity
 from softground.planning.layout import TORQUE_UNIT, Layout
+from softground.runs import Run
 from softground.simulation import Simulator
 
 KNOTS = 3
@@ -30,13 +30,13 @@ def test_costs_are_those_of_the_gait_problem():
     assert found + float(short.final_cost(states[-1])) == pytest.approx(expected, rel=1e-12)
 
 
-def falling(until: int, steps: int = 100) -> xr.Dataset:
+def falling(until: int, steps: int = 100) -> Run:
     """A torso that moves ahead at 0.3 m/s and tips over at a step."""
     q, v = np.zeros((steps, 15)), np.zeros((steps, 15))
     time = baselines.DT * np.arange(steps)
     q[:, 0], q[:, 1], v[:, 0] = 0.3 * time, 0.9, 0.3
     q[until:, 2] = 2.0
-    return xr.Dataset(
+    return Run(
         {"configuration": (("time", "q"), q), "velocity": (("time", "v"), v), "torque": (("time", "u"), v[:, :12])},
         {"time": time},
     )

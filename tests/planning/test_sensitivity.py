@@ -16,8 +16,8 @@ from softground.planning.plan import solution_of
 from softground.planning.sensitivity import Physics, slope_of_optimum
 from softground.robots import Robot
 from softground.robots.feet import Cylinder
+from softground.runs import Run
 from softground.simulation import Ground
-from softground.simulation.run_file import load_run, save_run
 
 from .foot_problem import foot_problem, level_flight
 
@@ -75,7 +75,7 @@ def test_slope_by_size_is_that_of_solved_problems(plans, tmp_path):
 
     That rule errs by the third order of the step, 3e-4 here; the slope at one end alone by the second, 8e-3.
     """
-    stored = solution_of(load_run(save_run(tmp_path / "gait.nc", plans[0].dataset())))
+    stored = solution_of(Run.load(plans[0].run().save(tmp_path / "gait.nc")))
     slopes = [
         slope_of_optimum(plan.problem, solution, physics, jnp.array([size, 1.0]))[0]
         for plan, solution, size in zip(plans, (stored, plans[1].solution), SIZES, strict=True)
@@ -86,4 +86,4 @@ def test_slope_by_size_is_that_of_solved_problems(plans, tmp_path):
 
 def test_a_run_without_solution_is_refused(plans):
     with pytest.raises(FileFormatError, match="holds no solution"):
-        solution_of(plans[0].dataset().drop_vars(["plan_unknowns", "plan_multipliers"]))
+        solution_of(Run(plans[0].run().dataset.drop_vars(["plan_unknowns", "plan_multipliers"])))

@@ -12,7 +12,7 @@ from softground.errors import FileFormatError, OptionError
 from softground.planning import Stage, replay, solve, trajectory_of
 from softground.planning.checkpoint import Checkpoint
 from softground.planning.solve import _Watch
-from softground.simulation.run_file import load_run, repeat, save_run
+from softground.runs import Run
 
 from .foot_problem import foot_problem, level_flight
 
@@ -45,15 +45,15 @@ def test_plan_is_a_run_that_repeats_itself(plan, tmp_path):
 
     Rows are violated by at most 1e-3; a foot that moves freely adds what that makes in each of 12 steps.
     """
-    dataset = load_run(save_run(tmp_path / "gait.nc", plan.dataset()))
-    again = repeat(dataset)
+    dataset = Run.load(plan.run().save(tmp_path / "gait.nc"))
+    again = dataset.repeat()
     np.testing.assert_allclose(again["configuration"].values, dataset["configuration"].values, atol=1e-3)
     stored = trajectory_of(dataset)
     np.testing.assert_array_equal(stored.q, plan.trajectory.q)
 
 
 def test_replay_keeps_the_speed(plan):
-    report, _ = replay(plan.dataset())
+    report, _ = replay(plan.run())
     assert report.speed_kept == pytest.approx(1.0, abs=0.1)
     assert not report.fell
 
@@ -104,7 +104,7 @@ def test_state_is_kept_when_time_runs_out(monkeypatch, tmp_path):
 def test_replay_steps_must_divide_those_of_the_plan(plan):
     for dt in (0.2, 0.03):
         with pytest.raises(OptionError, match="must divide"):
-            replay(plan.dataset(), dt=dt)
+            replay(plan.run(), dt=dt)
 
 
 def test_state_of_another_problem_is_refused(tmp_path):

@@ -14,7 +14,8 @@ from scipy.spatial.transform import Rotation
 from softground.media import Noisy, Stretches, ViscoElastic
 from softground.media.visco_elastic import lemma, patch
 from softground.robots import Box, Polygon, Robot
-from softground.simulation import Simulator, load_run, repeat, run, save_run
+from softground.runs import Run, run
+from softground.simulation import Simulator
 
 MASS, INERTIA, HEIGHT = 7.0, np.array([0.03, 0.06, 0.05]), 0.05  # kg, kg m2, m of the centre of mass above the sole
 K, B, FRICTION = 8e5, 1e4, 0.6
@@ -186,8 +187,8 @@ def test_run_on_varying_noisy_ground_is_repeated(tmp_path):
     path.write_text(PAIR)
     simulator = Simulator(Robot.load(path, feet=SOLES), Noisy(VARYING, 5.0, seed=9), 1e-3)
     dataset = run(simulator, simulator.initial_state(height=1e-3), None, 0.05, progress=False)
-    loaded = load_run(save_run(tmp_path / "run.nc", dataset))
-    repeated = repeat(loaded)
+    loaded = Run.load(dataset.save(tmp_path / "run.nc"))
+    repeated = loaded.repeat()
     assert np.abs(dataset["wrench_world"].values).max() > 0
     np.testing.assert_array_equal(repeated["wrench_world"].values, dataset["wrench_world"].values)
     np.testing.assert_array_equal(repeated["configuration"].values, dataset["configuration"].values)

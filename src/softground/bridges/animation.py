@@ -10,7 +10,6 @@ from pathlib import Path
 import imageio.v3
 import imageio_ffmpeg
 import numpy as np
-import xarray as xr
 from rich.console import Console
 from rich.progress import track
 
@@ -19,13 +18,14 @@ from softground.bridges.mujoco_film import mujoco_frames
 from softground.bridges.playback import Playback, playback
 from softground.bridges.side_view import side_view_frames
 from softground.errors import OptionError
+from softground.runs import Run
 from softground.whole_file import write_whole
 
 FORMATS = (".mp4", ".gif")
 
 
 def animate(
-    dataset: xr.Dataset,
+    dataset: Run,
     path: str | Path,
     *,
     fps: int = 25,

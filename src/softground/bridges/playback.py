@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 import mujoco
 import numpy as np
-import xarray as xr
 
 from softground.arrays import Array
 from softground.errors import OptionError
 from softground.robots import Box, Polygon, Robot, Shape
-from softground.simulation.description import restore
-from softground.simulation.gravity import EARTH
-from softground.simulation.run_file import arrays_of, surface_of
+from softground.runs import Run
+from softground.runs.file import EARTH
 from softground.surfaces import Surface
 
 
@@ -40,35 +37,34 @@ class Playback:
     title: str
 
 
-def playback(dataset: xr.Dataset, *, fps: int, speed: float, title: str = "") -> Playback:
+def playback(run: Run, *, fps: int, speed: float, title: str = "") -> Playback:
     """Sample a run at the frames of a film, `fps` a second, that plays `speed` times as fast as life."""
     if not speed > 0 or fps < 1:
         raise OptionError(f"speed must be positive and fps at least 1, got {speed} and {fps}")
-    recipe = json.loads(dataset.attrs["simulator_recipe"])
-    robot = Robot.from_recipe(restore(recipe["robot"]["recipe"], arrays_of(dataset)))
+    robot = run.robot
     model = robot.mujoco_model(meshes=True)
-    time = dataset["time"].values
+    time = run["time"].values
     moments = np.arange(time[0], time[-1] + 1e-9, speed / fps)
     rows = np.clip(np.searchsorted(time, moments), 0, len(time) - 1)
-    position, quaternion = body_poses(model, dataset["configuration"].values[rows])
+    position, quaternion = body_poses(model, run["configuration"].values[rows])
     foot_body = np.array([model.body(robot.body_names[foot.body]).id for foot in robot.feet])
     sole = np.stack([_carried(position[:, b], quaternion[:, b], foot.position)
                      for b, foot in zip(foot_body, robot.feet, strict=True)], axis=1)  # fmt: skip
     return Playback(
         model=model,
-        surface=surface_of(dataset),
+        surface=run.surface,
         time=time[rows],
         position=position,
         quaternion=quaternion,
-        base=dataset["base_position"].values[rows],
+        base=run["base_position"].values[rows],
         foot=sole,
-        force=dataset["wrench_world"].values[rows][..., :3],
-        depth=dataset["depth"].values[rows],
+        force=run["wrench_world"].values[rows][..., :3],
+        depth=run["depth"].values[rows],
         foot_body=foot_body,
         foot_radius=np.array([_radius(foot.shape) for foot in robot.feet]),
         weight=weight_drawn(robot),
-        size=robot_size(model, dataset["configuration"].values[0]),
-        title=title or str(dataset.attrs["title"]),
+        size=robot_size(model, run["configuration"].values[0]),
+        title=title or str(run.attrs["title"]),
     )
 
 

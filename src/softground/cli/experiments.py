@@ -156,7 +156,7 @@ def inspect(
 
     from softground.experiments import convexity, figures
     from softground.experiments.converters import read_any
-    from softground.simulation.figures import save_figure
+    from softground.runs.figures import save_figure
 
     rows = read_any(database)
     rated = convexity.report(rows)

@@ -23,10 +23,10 @@ def plot(
 ) -> None:
     """Draw forces, sinkage, the base's motion and motor power of a run."""
     configure_jax()
-    from softground.simulation.figures import run_figure, save_figure
-    from softground.simulation.run_file import load_run
+    from softground.runs import Run
+    from softground.runs.figures import run_figure, save_figure
 
-    dataset = load_run(run_file)
+    dataset = Run.load(run_file)
     print(save_figure(run_figure(dataset), run_file.with_suffix(".png") if out is None else out))
     if video is not None:
         from softground.bridges.animation import animate
@@ -43,10 +43,10 @@ def cost(
 ) -> None:
     """Cost of transport of a walk, and of its stances; a walk that falls is reported as a fall."""
     configure_jax()
-    from softground.simulation.cost_of_transport import describe_cost, stance_rows, walk_cost
-    from softground.simulation.run_file import load_run
+    from softground.runs import Run
+    from softground.runs.cost_of_transport import describe_cost, stance_rows, walk_cost
 
-    dataset = load_run(run_file)
+    dataset = Run.load(run_file)
     found = walk_cost(dataset, start, end)
     result = {"robot": dataset.attrs["robot"]} | describe_cost(found)
     if as_json:

@@ -58,7 +58,7 @@ def plan(
     from softground.planning.objectives import objective_named
     from softground.planning.problem import walking
     from softground.robots import Robot
-    from softground.simulation import Ground, save_run
+    from softground.simulation import Ground
 
     form, aim = command.dynamics_named(dynamics), objective_named(objective)
     model = Robot.load(robot, feet=names(feet), lock=names(lock) or (), planar=planar, ignore=names(ignore) or ())
@@ -69,7 +69,7 @@ def plan(
         problem, guess, eps=eps, dynamics=form, seconds=seconds, state=state, progress=not (quiet or as_json)
     )
     title = f"{model.name} walks on {ground}{place_in_words(slope, terrain)}"
-    save_run(out, found.dataset(shlex.join(sys.argv), title))
+    found.run(shlex.join(sys.argv), title).save(out)
     if as_json:
         print(json.dumps(command.summary(found) | {"gait_file": str(out)}))
     elif not quiet:
@@ -91,12 +91,11 @@ def replay(
     check_positive(dt=dt, eps=eps)
     configure_jax()
     from softground.planning.replay import replay as replay_gait
-    from softground.simulation import save_run
-    from softground.simulation.run_file import load_run
+    from softground.runs import Run
 
-    report, again = replay_gait(load_run(gait), dt=dt, eps=eps, progress=not (quiet or as_json))
+    report, again = replay_gait(Run.load(gait), dt=dt, eps=eps, progress=not (quiet or as_json))
     if out is not None:
-        save_run(out, again)
+        again.save(out)
     if as_json:
         print(json.dumps(report.as_dict()))
     elif not quiet:

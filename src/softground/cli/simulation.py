@@ -68,8 +68,8 @@ def simulate(
 
     from softground.control.posture import hold_posture
     from softground.robots import Robot
-    from softground.simulation import Ground, Simulator, run, save_run
-    from softground.simulation.summary import summarise
+    from softground.runs import run
+    from softground.simulation import Ground, Simulator
 
     surface = surface_of(slope, terrain)
     medium = medium_of(ground, strength=strength, **grains)
@@ -91,12 +91,12 @@ def simulate(
         command=shlex.join(sys.argv),
         title=title,
     )
-    save_run(out, dataset)
+    dataset.save(out)
     if video is not None:
         from softground.bridges.animation import animate
 
         animate(dataset, video, progress=progress)
-    summary = summarise(dataset) | {"run_file": str(out)}
+    summary = dataset.summary() | {"run_file": str(out)}
     if as_json:
         print(json.dumps(summary))
     elif not quiet:

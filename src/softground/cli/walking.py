@@ -17,11 +17,10 @@ from softground.errors import OptionError
 from softground.tables import print_pairs
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from softground.control.walking.walk import Belief
     from softground.media import Medium, ViscoElastic
     from softground.robots import Robot
+    from softground.runs import Run
 
 
 @app.command(
@@ -82,7 +81,6 @@ def walk(
             raise OptionError(f"--{name} must be finite, got {value}")
     configure_jax()
     from softground.robots import Robot
-    from softground.simulation import save_run
 
     model = Robot.load(robot)
     progress = not (quiet or as_json)
@@ -107,7 +105,7 @@ def walk(
         medium = _noisy(medium, noise, seed or 0)
         command = 0.085 if speed is None else speed, turn, seconds
         dataset, summary = _walk(model, medium, controller, command, belief, title, progress)
-    save_run(out, dataset)
+    dataset.save(out)
     if video is not None:
         from softground.bridges.animation import animate
 
@@ -160,7 +158,7 @@ def _noisy(medium: ViscoElastic, sigma: float, seed: int) -> Medium:
 
 def _walk(
     model: Robot, medium: Medium, controller: str, command: tuple, belief: Belief, title: str, progress: bool
-) -> tuple[xr.Dataset, dict[str, Any]]:
+) -> tuple[Run, dict[str, Any]]:
     """Run and summary of a walk on flat feet. command: speed, turning rate, duration."""
     from softground.control.walking.controllers import check_controller, walking_controller
     from softground.control.walking.gait import gait_for
@@ -219,11 +217,11 @@ def _grains(ground: str, strength: float) -> Medium:
 
 def _step(
     model: Robot, medium: Medium, depth: float, speed: float, turn: float, seconds: float, title: str
-) -> tuple[xr.Dataset, dict[str, Any]]:
+) -> tuple[Run, dict[str, Any]]:
     """Run and summary of a walk on round feet."""
     from softground.control.stepping import Stepper, SteppingController, SteppingGait, Walks, starting_state
+    from softground.runs.cost_of_transport import describe_cost, walk_cost
     from softground.simulation import Simulator
-    from softground.simulation.cost_of_transport import describe_cost, walk_cost
 
     simulator = Simulator(model, medium, 2e-3)
     gait = SteppingGait(turn=turn)
@@ -234,9 +232,9 @@ def _step(
     return dataset, cost | _marks(dataset, float(gait.stance))
 
 
-def _marks(dataset: xr.Dataset, stance: float) -> dict[str, float]:
+def _marks(dataset: Run, stance: float) -> dict[str, float]:
     """Of a walk: its steps, how deep the feet were, and how far it turned."""
-    from softground.simulation.base_orientation import heading
+    from softground.runs.base_orientation import heading
 
     return {
         "seconds": float(dataset["time"][-1]),

@@ -14,7 +14,7 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from scipy.spatial import ConvexHull, QhullError
 
 from softground.experiments.database import WrenchDatabase
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs.figures import COLOURS, STYLE
 
 #: The three components that pictures show: force along x and z, torque about y.
 SHOWN = {"planar": [0, 1, 2], "spatial": [0, 2, 4]}

@@ -12,8 +12,7 @@ from typing import Any
 
 from softground.bridges.animation import animate
 from softground.papers.study import Findings, Options, Row, Study, Table, document
-from softground.simulation.figures import save_figure
-from softground.simulation.run_file import save_run
+from softground.runs.figures import save_figure
 from softground.whole_file import write_whole
 
 
@@ -24,7 +23,7 @@ def write_report(folder: Path, study: Study, findings: Findings, options: Option
     for name, figure in findings.figures.items():
         save_figure(figure, folder / f"{name}.png")
     for name, film in findings.films.items():
-        save_run(folder / f"{name}.nc", film.run)
+        film.run.save(folder / f"{name}.nc")
         if not options.quick:
             animate(film.run, folder / f"{name}.mp4", fps=20, speed=film.speed, title=film.title, progress=False)
     report = report_text(study, findings, options)

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import xarray as xr
 from matplotlib.figure import Figure
+
+from softground.runs import Run
 
 Row = dict[str, Any]
 
@@ -42,7 +43,7 @@ class Table:
 class Film:
     """A run worth watching."""
 
-    run: xr.Dataset
+    run: Run
     title: str
     speed: float = 1.0  # of the film, times life
 

@@ -8,7 +8,7 @@ from softground.errors import OptionError, unknown_name
 from softground.planning.base_motion import base_motion
 from softground.planning.layout import TORQUE_UNIT, Layout
 from softground.planning.problem import GaitProblem
-from softground.simulation.run_dataset import coordinate_names
+from softground.runs.dataset import coordinate_names
 
 
 def bounds(problem: GaitProblem, layout: Layout) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ from softground.planning.layout import Layout
 from softground.planning.metrics import desired_speed
 from softground.planning.problem import GaitProblem
 from softground.planning.trajectory import Trajectory
-from softground.simulation.run_dataset import coordinate_names
+from softground.runs.dataset import coordinate_names
 from softground.surfaces import HeightField, MeshSurface, Surface
 
 OUTSIDE = 1e-6  # by which an entry may pass its bound

@@ -16,7 +16,7 @@ from softground.planning.problem import GaitProblem
 from softground.planning.solve import solve
 from softground.planning.stages import bilevel_stages, standard_stages
 from softground.planning.trajectory import Trajectory
-from softground.simulation.run_file import load_run
+from softground.runs import Run
 
 DYNAMICS: dict[str, type[Dynamics]] = {"closed-form": ClosedForm, "bilevel": Bilevel}
 STAGES = {ClosedForm: standard_stages, Bilevel: bilevel_stages}
@@ -55,7 +55,7 @@ def plan_gait(
 def guess_named(problem: GaitProblem, name: str, eps: float) -> Trajectory:
     """A guess by name, or from a file."""
     if name.endswith(".nc"):
-        return carried_over(problem, load_run(name), eps)
+        return carried_over(problem, Run.load(name), eps)
     if name not in GUESSES:
         raise OptionError(unknown_name("guess", name, [*GUESSES, "FILE.nc"]))
     return GUESSES[name](problem, eps)

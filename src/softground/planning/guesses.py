@@ -14,7 +14,6 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-import xarray as xr
 
 from softground.control.inverse_kinematics import feet_in_base, joints_for_feet
 from softground.control.trot import trot
@@ -28,8 +27,8 @@ from softground.planning.smoothing import smoothed
 from softground.planning.tracking import TrackJoints
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
-from softground.simulation import Simulator, run
-from softground.simulation.run_file import rebuild
+from softground.runs import Run, run
+from softground.simulation import Simulator
 from softground.simulation.simulator import Policy
 from softground.surfaces import Plane
 
@@ -98,9 +97,9 @@ def trot_in_place(
     return _simulated(problem, eps, gait, posture, settle=0.5, label="the trot in place")
 
 
-def carried_over(problem: GaitProblem, plan: xr.Dataset, eps: float = 1.0) -> Trajectory:
+def carried_over(problem: GaitProblem, plan: Run, eps: float = 1.0) -> Trajectory:
     """The gait of a plan (or a run), for this problem's ground: turned from slope to slope, else tracked."""
-    gait, before, after = trajectory_of(plan), rebuild(plan)[0].ground.surface, problem.ground.surface
+    gait, before, after = trajectory_of(plan), plan.rebuild()[0].ground.surface, problem.ground.surface
     if problem.robot.planar and isinstance(before, Plane) and isinstance(after, Plane):
         return turned(problem.robot, gait, _rise(after) - _rise(before))
     return tracked(problem, gait, eps)
@@ -174,7 +173,7 @@ def _fine_step(problem: GaitProblem) -> float:
     return problem.dt / max(round(problem.dt / FINE), 1)
 
 
-def down_sampled(past: xr.Dataset, first: int, every: int, knots: int) -> Trajectory:
+def down_sampled(past: Run, first: int, every: int, knots: int) -> Trajectory:
     """Every so-many-th state of a run, and the mean torque between."""
     at = first + every * np.arange(knots)
     if at[-1] >= past.sizes["time"]:

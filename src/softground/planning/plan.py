@@ -9,7 +9,6 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import xarray as xr
 
 from softground.contact.feet import contact_jacobian, feet_in_ground, wrench_in_world
 from softground.errors import FileFormatError
@@ -17,9 +16,9 @@ from softground.planning.metrics import GaitMetrics
 from softground.planning.problem import GaitProblem
 from softground.planning.smoothing import smoothed
 from softground.planning.trajectory import Trajectory
-from softground.simulation.run_dataset import run_dataset
-from softground.simulation.run_file import rebuild
-from softground.simulation.running import TorqueSequence
+from softground.runs.compiled_loop import TorqueSequence
+from softground.runs.dataset import RunInfo
+from softground.runs.run import Run
 from softground.simulation.simulator import Record, Simulator, State
 
 
@@ -83,33 +82,28 @@ class Plan:
     report: Report
     solution: Solution | None = None  # none where the last stage joined steps of the problem
 
-    def dataset(self, command: str = "", title: str = "") -> xr.Dataset:
+    def run(self, command: str = "", title: str = "") -> Run:
         """The plan in the format of a run: one sample per step, the last state in the recipe."""
         simulator = Simulator(self.problem.robot, smoothed(self.problem.ground, self.eps), self.problem.dt)
         history = _record(simulator, self.trajectory, self.problem.met_at * self.problem.dt)
         start, final = (_state(simulator, self.trajectory, knot) for knot in (0, -1))
         torque = self.trajectory.torque
-        dataset = run_dataset(
-            simulator,
-            start,
-            final,
-            history,
-            TorqueSequence(torque, np.asarray(self.problem.dt), np.asarray(0.0)),
-            tally={
-                "steps": len(torque),
-                "not_converged": 0,
-                "outside_data": int(history.outside_data.any(1).sum()),
-                "iterations": 0,
-            },
-            options={"title": title, "every": 1, "seed": None, "command": command, "ended": "finished"},
-            timing={"compile_seconds": self.report.compile_seconds, "steps_per_second": 0.0},
+        info = RunInfo(
+            steps=len(torque),
+            outside_data=int(history.outside_data.any(1).sum()),
+            compile_seconds=self.report.compile_seconds,
+            command=command,
+            title=title,
         )
+        torques = TorqueSequence(torque, np.asarray(self.problem.dt), np.asarray(0.0))
+        run = Run.of(simulator, start, final, history, torques, info)
+        dataset = run.dataset
         dataset.attrs["plan"] = json.dumps({"metrics": self.metrics.as_dict(), "report": asdict(self.report)})
         if self.solution is not None:
             note = {"eps_w": self.solution.eps}
             dataset["plan_unknowns"] = ("unknown", self.solution.unknowns, note)
             dataset["plan_multipliers"] = ("row", self.solution.multipliers, note)
-        return dataset
+        return run
 
 
 def _state(simulator: Simulator, trajectory: Trajectory, knot: int) -> State:
@@ -141,24 +135,22 @@ def _record(simulator: Simulator, trajectory: Trajectory, until_met: float) -> R
     return jax.tree.map(np.asarray, jax.jit(jax.vmap(one))(*arrays))
 
 
-def solution_of(dataset: xr.Dataset) -> Solution:
-    """The optimiser's solution in a plan's dataset."""
-    if "plan_multipliers" not in dataset:
+def solution_of(run: Run) -> Solution:
+    """The optimiser's solution in a plan's run."""
+    if "plan_multipliers" not in run:
         raise FileFormatError("this run holds no solution of an optimiser: plan it with `softground plan`")
-    unknowns, multipliers = dataset["plan_unknowns"], dataset["plan_multipliers"]
+    unknowns, multipliers = run["plan_unknowns"], run["plan_multipliers"]
     return Solution(unknowns.values, multipliers.values, float(unknowns.attrs["eps_w"]))
 
 
-def trajectory_of(dataset: xr.Dataset) -> Trajectory:
-    """The trajectory in a plan's (or a run's) dataset, sampled at every step."""
-    if int(dataset.attrs["every"]) != 1:
-        raise FileFormatError(
-            f"a trajectory needs a sample at every step, this run keeps one of {dataset.attrs['every']}"
-        )
-    _, final = rebuild(dataset, "final")
+def trajectory_of(run: Run) -> Trajectory:
+    """The trajectory in a plan's (or a run's) run, sampled at every step."""
+    if int(run.attrs["every"]) != 1:
+        raise FileFormatError(f"a trajectory needs a sample at every step, this run keeps one of {run.attrs['every']}")
+    _, final = run.rebuild("final")
     return Trajectory(
-        np.concatenate([dataset["configuration"].values, np.asarray(final.q)[None]]),
-        np.concatenate([dataset["velocity"].values, np.asarray(final.v)[None]]),
-        dataset["torque"].values,
-        float(dataset.attrs["dt_s"]),
+        np.concatenate([run["configuration"].values, np.asarray(final.q)[None]]),
+        np.concatenate([run["velocity"].values, np.asarray(final.v)[None]]),
+        run["torque"].values,
+        float(run.attrs["dt_s"]),
     )

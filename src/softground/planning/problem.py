@@ -15,8 +15,8 @@ from softground.planning.constraints import Constraint, InsideData
 from softground.planning.costs import BaseAttitude, BaseHeight, Cost, Effort, ForwardSpeed, Periodicity
 from softground.planning.splines import FootSplines
 from softground.robots import Robot
+from softground.runs.dataset import coordinate_names
 from softground.simulation.ground import Ground
-from softground.simulation.run_dataset import coordinate_names
 
 
 @dataclass(frozen=True)

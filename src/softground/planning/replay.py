@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-import jax
 import numpy as np
-import xarray as xr
 
 from softground.errors import OptionError
 from softground.planning.base_motion import base_motion
@@ -20,13 +18,10 @@ from softground.planning.smoothing import smoothed
 from softground.planning.tracking import TrackJoints
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
-from softground.simulation import Ground, Simulator, run
-from softground.simulation.base_orientation import base_tilt
-from softground.simulation.run_file import rebuild
+from softground.runs import Run, run
+from softground.simulation import Ground, Simulator
 
 TIME_STEP, EPS = 0.002, 1e-3
-FALLEN_HEIGHT, FALLEN_TILT = 0.6, 1.0
-"""A robot has fallen when its base is below this share of the plan's height, or leans more than this (rad)."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +44,13 @@ class Replay:
 
 
 def replay(
-    plan: xr.Dataset, *, dt: float = TIME_STEP, eps: float = EPS, progress: bool = False, **gains
-) -> tuple[Replay, xr.Dataset]:
-    """Run a planned gait (`Plan.dataset`, or a file of it) in the simulator; the report, and the run.
+    plan: Run, *, dt: float = TIME_STEP, eps: float = EPS, progress: bool = False, **gains
+) -> tuple[Replay, Run]:
+    """Run a planned gait (`Plan.run`, or a file of it) in the simulator; the report, and the run.
 
     gains: frequency and damping ratio of the joint servos, see `control.posture.servo_gains`.
     """
-    planned, _ = rebuild(plan)
+    planned, _ = plan.rebuild()
     trajectory = trajectory_of(plan)
     times = trajectory.dt / dt
     if times < 1 or not np.isclose(times, round(times)):
@@ -73,7 +68,7 @@ def simulate(
     eps: float = EPS,
     progress: bool = False,
     **gains,
-) -> xr.Dataset:
+) -> Run:
     """The run of a robot that follows a trajectory with feedforward torques and servos.
 
     References are smooth between knots: with velocities that jump there, servos would ask the ground for impulses.
@@ -84,7 +79,7 @@ def simulate(
     return run(simulator, state, policy, trajectory.seconds, progress=progress, label="replaying", title="replay")
 
 
-def _compare(robot: Robot, ground: Ground, plan: Trajectory, past: xr.Dataset) -> Replay:
+def _compare(robot: Robot, ground: Ground, plan: Trajectory, past: Run) -> Replay:
     base = base_motion(robot)
     every = round(plan.dt / float(past.attrs["dt_s"]))
     q = past["configuration"].values
@@ -100,7 +95,7 @@ def _compare(robot: Robot, ground: Ground, plan: Trajectory, past: xr.Dataset) -
         speed_planned=planned_speed,
         speed=speed,
         speed_kept=speed / planned_speed if planned_speed else float("nan"),
-        fell=_fallen(robot, ground, plan, past) or past.attrs["ended"] != "finished",
+        fell=past.fall() is not None,
         slip=slip_per_metre(robot, ground, q),
         slip_planned=slip_per_metre(robot, ground, plan.q),
         base_difference=float(apart.max()),
@@ -108,18 +103,6 @@ def _compare(robot: Robot, ground: Ground, plan: Trajectory, past: xr.Dataset) -
         steps_not_converged=int(past.attrs["steps_not_converged"]),
         steps_outside_data=int(past.attrs["steps_outside_data"]),
     )
-
-
-def _fallen(robot: Robot, ground: Ground, plan: Trajectory, past: xr.Dataset) -> bool:
-    base = base_motion(robot)
-
-    def height(q):
-        point = jax.numpy.stack([q[base.forward_q], jax.numpy.zeros(()), q[base.up_q]])
-        return ground.surface.signed_distance(point)
-
-    heights = jax.jit(jax.vmap(height))
-    low = np.asarray(heights(past["configuration"].values)).min() < FALLEN_HEIGHT * np.asarray(heights(plan.q)).min()
-    return bool(low or base_tilt(past).max() > FALLEN_TILT)
 
 
 def slip_per_metre(robot: Robot, ground: Ground, q: np.ndarray) -> float:

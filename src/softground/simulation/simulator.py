@@ -26,7 +26,7 @@ from softground.simulation.motors import Control, joint_law, motor_torque, open_
 from softground.surfaces import Surface
 
 if TYPE_CHECKING:
-    import xarray as xr
+    from softground.runs import Run
 
 #: Steps in which a robot is set down at a height: each leaves 1 - cos(slope) of the way, half of it at 60 degrees.
 MOST_LIFTS = 40
@@ -231,15 +231,15 @@ class Simulator(eqx.Module):
         every: int = 1,
         progress: bool = False,
         **notes,
-    ) -> xr.Dataset:
-        """Simulate for `seconds` from a state, or from the posture `height` (m) above the ground; the run as a dataset.
+    ) -> Run:
+        """Simulate for `seconds` from a state, or from the posture `height` (m) above the ground; the `Run`.
 
             run = simulator.run(hold_posture(simulator.robot), seconds=1.0, height=0.02)
             run["depth"]  # m, of every foot over time
 
-        Compiled inside, once for a simulator and a control. See `softground.simulation.run` for what control may be.
+        Compiled inside, once for a simulator and a control. See `softground.runs.run` for what control may be.
         """
-        from softground.simulation.running import run  # it stands on this module
+        from softground.runs import run  # it stands on this module
 
         if state is not None and height is not None:
             raise OptionError("give a state to start from or a height to start at, not both")
@@ -278,6 +278,11 @@ def _checked_grains(grain_inertia, kind: str) -> np.ndarray:
 
 
 _feet_in_ground = eqx.filter_jit(feet_in_ground)
+
+
+def feet_of(simulator: Simulator, q: Float[Array, " nq"]) -> FootInGround:
+    """Every foot of the robot in the ground (leading axis), in a configuration."""
+    return _feet_in_ground(simulator.robot, jnp.asarray(q), simulator.ground.surface)
 
 
 @eqx.filter_jit

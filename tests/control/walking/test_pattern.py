@@ -12,7 +12,7 @@ from softground.control.walking import ICUB_GAIT, Gait, Stance, walking_pattern
 from softground.control.walking.figure import pattern_figure
 from softground.errors import OptionError
 from softground.robots import Robot
-from softground.simulation.figures import save_figure
+from softground.runs.figures import save_figure
 
 from .walks import CROOKED, ICUB_SOLE, WALKS, walk
 

@@ -15,7 +15,8 @@ from softground.media import Noisy, ViscoElastic
 from softground.media.named import sand
 from softground.papers.romualdi2021.walks import controller, icub
 from softground.robots import Robot
-from softground.simulation import Ground, Simulator, load_run, save_run
+from softground.runs import Run
+from softground.simulation import Ground, Simulator
 from softground.surfaces import Plane
 
 
@@ -41,7 +42,7 @@ def test_icub_walks_on_foam(run):
 
 
 def test_its_file_holds_references_and_can_be_played(run, tmp_path):
-    again = load_run(save_run(tmp_path / "walk.nc", run))
+    again = Run.load(run.save(tmp_path / "walk.nc"))
     np.testing.assert_array_equal(again["com_reference"], run["com_reference"])
     assert again.attrs["controller_failures"] == 0
     assert len(playback(again, fps=10, speed=1.0).time) == pytest.approx(30, abs=2)
@@ -61,8 +62,8 @@ def test_verdict_of_a_walk_that_strays(run):
 
 
 def test_verdict_of_a_walk_whose_controller_gave_up(run):
-    assert verdict(run.assign_attrs(controller_failures=1)).ended.startswith("controller failure")
-    fallen = verdict(run.assign_attrs(ended="fallen: the base came down"))
+    assert verdict(run.assign({"controller_failures": 1})).ended.startswith("controller failure")
+    fallen = verdict(run.assign({"ended": "fallen: the base came down"}))
     assert (fallen.success, fallen.ended) == (False, "fallen: the base came down")
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import xarray as xr
 
 from softground.bridges.viewer import palette
 from softground.bridges.viewer.palette import Colour
-from softground.simulation.motor_work import motor_power
+from softground.runs import Run
+from softground.runs.motor_work import motor_power
 
 POINTS_A_SECOND = 100
 WINDOW = 10.0  # s that a plot shows: of a longer run the part around the cursor
@@ -26,7 +26,7 @@ class Curves:
     colours: tuple[Colour, ...]
 
 
-def run_curves(dataset: xr.Dataset) -> list[Curves]:
+def run_curves(dataset: Run) -> list[Curves]:
     """The three plots of a run."""
     time = dataset["time"].values
     most = max(100, int(POINTS_A_SECOND * (time[-1] - time[0])))

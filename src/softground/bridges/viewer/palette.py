@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softground.simulation.figures import COLOURS
+from softground.runs.figures import COLOURS
 
 Colour = tuple[int, int, int]
 

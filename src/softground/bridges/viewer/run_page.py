@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import viser
-import xarray as xr
 
 from softground.bridges.playback import Playback, playback
 from softground.bridges.viewer import serving
@@ -22,8 +21,7 @@ from softground.bridges.viewer.plot_drawing import PlotDrawing, legend
 from softground.bridges.viewer.soles import feet_function, smallest_half_width, sole
 from softground.bridges.viewer.stage import HORIZON, Stage
 from softground.bridges.viewer.wrench_hulls import force_vertices_of, has_wrench_space
-from softground.simulation import load_run, rebuild
-from softground.simulation.run_dataset import troubles
+from softground.runs import Run
 from softground.simulation.simulator import Simulator
 
 FRAMES_A_SECOND = 50  # of the run: where the cursor can stand
@@ -35,9 +33,9 @@ SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
 class RunPage:
     """A run in a web page. `show(frame)` draws one moment; `serve()` plays until it is told to stop."""
 
-    def __init__(self, dataset: xr.Dataset, server: viser.ViserServer, now: Callable[[], float] = time.monotonic):
+    def __init__(self, dataset: Run, server: viser.ViserServer, now: Callable[[], float] = time.monotonic):
         self.server = server
-        self.simulator, _ = rebuild(dataset)
+        self.simulator, _ = dataset.rebuild()
         self.play = playback(dataset, fps=FRAMES_A_SECOND, speed=1.0)
         self.configurations = dataset["configuration"].values[_rows(dataset, self.play)]
         self.prints = run_footprints(self.simulator, self.play, self.configurations)
@@ -54,7 +52,7 @@ class RunPage:
             size=self.play.size,
             weight=self.play.weight,
         )
-        self._add_controls(troubles(dataset))
+        self._add_controls(dataset.troubles())
         self.plots = self._add_plots(dataset)
         self._plots_moved = -np.inf
         self.stage.traces.show(self.play.base, self.play.foot)
@@ -140,7 +138,7 @@ class RunPage:
         if event.client is not None:  # moved by a person, not by us
             self.clock.seek(self.slider.value)
 
-    def _add_plots(self, dataset: xr.Dataset) -> list[PlotDrawing]:
+    def _add_plots(self, dataset: Run) -> list[PlotDrawing]:
         with self.server.gui.add_folder("Plots"):
             self.server.gui.add_html(legend([foot.name for foot in self.simulator.robot.feet]))
             return [PlotDrawing(self.server, curves) for curves in run_curves(dataset)]
@@ -186,21 +184,21 @@ def run_footprints(simulator: Simulator, play: Playback, configurations: np.ndar
     return prints
 
 
-def _rows(dataset: xr.Dataset, play: Playback) -> np.ndarray:
+def _rows(dataset: Run, play: Playback) -> np.ndarray:
     """Samples of the run that the playback's frames are."""
     return np.searchsorted(dataset["time"].values, play.time)
 
 
 def view_run(
-    path: str | Path,
+    run: Run | str | Path,
     *,
     host: str = serving.LOOPBACK,
     port: int = serving.PORT,
     open_browser: bool = False,
     announce: Callable[[str], Any] = print,
 ) -> None:
-    """Show a run file in a web page until Ctrl-C."""
-    dataset = load_run(path)
+    """Show a run, or a run file, in a web page until Ctrl-C."""
+    shown = run if isinstance(run, Run) else Run.load(run)
     serving.check_address(host, port)
     server = serving.start_server(host, port)
-    serving.serve_until_interrupted(server, lambda: RunPage(dataset, server), open_browser, announce)
+    serving.serve_until_interrupted(server, lambda: RunPage(shown, server), open_browser, announce)

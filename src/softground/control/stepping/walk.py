@@ -7,15 +7,15 @@ import time
 import equinox as eqx
 import jax
 import numpy as np
-import xarray as xr
 
 from softground.control.stepping.gait import SteppingGait
 from softground.control.stepping.stepper import Stepper
 from softground.errors import OptionError
 from softground.media import Medium
+from softground.runs.compiled_loop import TorqueSequence, steps_in
+from softground.runs.dataset import RunInfo
+from softground.runs.run import Run
 from softground.simulation.ground import Ground
-from softground.simulation.run_dataset import run_dataset
-from softground.simulation.running import TorqueSequence, steps_in
 from softground.simulation.simulator import Record, Simulator, State
 
 
@@ -78,8 +78,8 @@ class Walks:
         *,
         title: str = "",
         command: str = "",
-    ) -> xr.Dataset:
-        """The walk as a dataset (see `run_dataset`), cut before the first state that is not finite."""
+    ) -> Run:
+        """The run of a walk, cut before the first state that is not finite."""
         simulator = self.simulator if medium is None else self._on(medium)
         began = time.process_time()
         arguments = np.asarray(float(speed)), _arrays(gait or self.gait), simulator.ground.medium
@@ -89,27 +89,19 @@ class Walks:
         sound = np.logical_and.accumulate(records.finite & np.isfinite(records.torque).all(axis=1))
         kept = max(1, int(sound.sum()))
         history = jax.tree.map(lambda x: x[:kept], records)
-        return run_dataset(
-            simulator,
-            self.start,
-            final,
-            history,
-            TorqueSequence(history.torque, np.asarray(self.simulator.dt), np.asarray(self.start.time)),
-            tally={
-                "steps": kept,
-                "not_converged": int((~history.converged).sum()),
-                "outside_data": int(history.outside_data.any(axis=1).sum()),
-                "iterations": int(history.iterations.sum()),
-            },
-            options={
-                "every": 1,
-                "seed": None,
-                "command": command,
-                "ended": "finished" if kept == self.steps else "non-finite",
-                "title": title,
-            },
-            timing={"compile_seconds": self._compile_seconds, "steps_per_second": kept / max(elapsed, 1e-9)},
+        info = RunInfo(
+            steps=kept,
+            not_converged=int((~history.converged).sum()),
+            outside_data=int(history.outside_data.any(axis=1).sum()),
+            iterations=int(history.iterations.sum()),
+            ended="finished" if kept == self.steps else "non-finite",
+            compile_seconds=self._compile_seconds,
+            steps_per_second=kept / max(elapsed, 1e-9),
+            command=command,
+            title=title,
         )
+        torques = TorqueSequence(history.torque, np.asarray(self.simulator.dt), np.asarray(self.start.time))
+        return Run.of(simulator, self.start, final, history, torques, info)
 
     def _on(self, medium: Medium) -> Simulator:
         """The simulator with another medium, which must be one for which the walks were compiled."""

@@ -12,7 +12,7 @@ from matplotlib.patches import Polygon
 
 from softground.control.walking.pattern import WalkingPattern
 from softground.control.walking.stance import Side
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs.figures import COLOURS, STYLE
 
 FOOT_COLOURS = {Side.LEFT: COLOURS[0], Side.RIGHT: COLOURS[1]}
 LINES = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
-import xarray as xr
 from jaxtyping import Float
 
 from softground.control.estimation import Estimator
@@ -20,7 +19,9 @@ from softground.media import Medium, Noisy, ViscoElastic
 from softground.media.visco_elastic import Stretches, patch
 from softground.media.visco_elastic.fields import Coefficient, value_at
 from softground.robots import Robot
-from softground.simulation import Simulator, State, run_closed_loop
+from softground.runs import Run, run_closed_loop
+from softground.runs.fall import FALLEN
+from softground.simulation import Simulator, State
 from softground.surfaces import Plane
 
 #: A walk has lost its reference when the centre of mass is further from it than this (m).
@@ -53,6 +54,7 @@ class Verdict:
     """How a walk went. Success: to its end, upright, never lost, without a failure of the controller."""
 
     success: bool
+    fell: bool
     ended: str
     seconds: float
     com_error_max_mm: float
@@ -77,7 +79,7 @@ def walk(
     progress: bool = True,
     title: str = "",
     invocation: str = "",
-) -> xr.Dataset:
+) -> Run:
     """A run of a walk, with references, beliefs and timing beside the usual variables (see `with_log`).
 
     The controller's period is one step of the simulator or several (`steps_a_period`: how many the ground asks for).
@@ -101,6 +103,7 @@ def walk(
         walker,
         command.seconds if until is None else until,
         period=controller.period,
+        stop_at_fall=True,
         progress=progress,
         label="walking",
         title=title,
@@ -158,7 +161,7 @@ def pattern_from(robot: Robot, state: State, gait: Gait, command: Command, dt: f
     return walking_pattern(plan, gait, np.asarray(robot.center_of_mass(q)), dt=dt)
 
 
-def with_log(run: xr.Dataset, walker: Walker) -> xr.Dataset:
+def with_log(run: Run, walker: Walker) -> Run:
     """The run with what the walker wanted and believed, a sample a step."""
     ticks = walker.log[: run.sizes["time"]]
     column = lambda name: np.array([getattr(tick, name) for tick in ticks])  # noqa: E731
@@ -181,18 +184,20 @@ def with_log(run: xr.Dataset, walker: Walker) -> xr.Dataset:
         name: (("time", *dims), values, {"units": unit, "long_name": meaning, "frame": "world"})
         for name, (dims, values, unit, meaning) in kept.items()
     }
-    return run.assign(variables).assign_attrs(controller_failures=walker.failures)
+    return run.assign({"controller_failures": walker.failures}, **variables)
 
 
-def com_error(run: xr.Dataset) -> Float[np.ndarray, "n 3"]:
+def com_error(run: Run) -> Float[np.ndarray, "n 3"]:
     """Centre of mass less its reference, m."""
     return (run["center_of_mass"] - run["com_reference"]).values
 
 
-def verdict(run: xr.Dataset) -> Verdict:
+def verdict(run: Run) -> Verdict:
     """Judge a run of `walk`."""
     error = np.linalg.norm(com_error(run), axis=1)
-    ended = run.attrs["ended"]
+    ended, fall = run.attrs["ended"], run.fall()
+    if fall is not None:
+        ended = FALLEN + fall.reason
     if ended == "finished" and error.max() > LOST:
         ended = f"lost: {1e3 * error.max():.0f} mm from the reference"
     if ended == "finished" and run.attrs["controller_failures"]:
@@ -200,6 +205,7 @@ def verdict(run: xr.Dataset) -> Verdict:
     spent = 1e3 * run["controller_seconds"].values
     return Verdict(
         success=ended == "finished",
+        fell=fall is not None,
         ended=ended,
         seconds=float(run["time"][-1]),
         com_error_max_mm=1e3 * float(error.max()),

@@ -26,11 +26,8 @@ from softground.control.whole_body.references import (
 )
 from softground.media.visco_elastic.sole import patch
 from softground.robots import Robot
-from softground.simulation import Measurement, Stop
-from softground.simulation.simulator import vertical_coordinate
+from softground.runs import Measurement, Stop
 
-#: A robot has fallen when its base is below this share of its height at the start.
-FALLEN = 0.6
 #: Ticks in a row without a solution after which a controller is given up: it holds torques of long ago.
 MOST_FAILURES = 50
 
@@ -52,7 +49,7 @@ class Tick(NamedTuple):
 
 
 class Walker:
-    """Torques from measurements, once a tick: a `Controller` for `run_closed_loop`, which it stops after a fall.
+    """Torques from measurements, once a tick: a `Controller` for `run_closed_loop`.
 
     It remembers (`log`, `belief`, `failures`): make a new one for every run.
     """
@@ -84,8 +81,6 @@ class Walker:
         self._standing = controller.hold(q, stiffness=stiffness, damping=damping)
         self._wrenches = planned_wrenches(robot, pattern)
         self._wrench_rates = np.gradient(self._wrenches, pattern.time, axis=0)
-        self._height = vertical_coordinate(robot, q)
-        self._start_height = q[self._height]
         first = (estimator or Estimator()).start(stiffness, damping)
         self.belief: GroundBelief = jax.tree.map(
             np.asarray, jax.jit(lambda q, first: believe(robot, q, first, ground_height))(q, first)
@@ -129,7 +124,6 @@ class Walker:
             )
         )
         self._count(solved)
-        self._check_upright(measurement.q)
         return command.torque
 
     def _count(self, solved: bool) -> None:
@@ -137,10 +131,6 @@ class Walker:
         self._failures_in_a_row = 0 if solved else self._failures_in_a_row + 1
         if self._failures_in_a_row > MOST_FAILURES:
             raise Stop(f"controller failure: no feasible torques for {MOST_FAILURES} ticks in a row")
-
-    def _check_upright(self, q: np.ndarray) -> None:
-        if q[self._height] < FALLEN * self._start_height:
-            raise Stop("fallen: the base came down")
 
     def _references(self, row: int) -> References:
         """What the pattern wants at a tick, in the controller's terms."""

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import jax
 import matplotlib
 import numpy as np
-import xarray as xr
 from jaxtyping import Float
 from matplotlib.figure import Figure
 
@@ -30,8 +29,8 @@ from softground.papers.chen2026.identification import DEPTH, FIRST, GUESS, TOUCH
 from softground.papers.chen2026.sensing import NOISE, carrying, in_steps, sensed_steps
 from softground.papers.drawing import blank
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, above
-from softground.simulation.fall import find_fall
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs import Run
+from softground.runs.figures import COLOURS, STYLE
 
 STEPS = 20  # of each walk
 COUNTS = (1, 3, 5)  # steps after which the robot is asked
@@ -110,7 +109,7 @@ def _program():
     return jax.jit(jax.vmap(of_step))
 
 
-def features_of(run: xr.Dataset, seed: int, noise: float) -> Float[np.ndarray, "s f"]:
+def features_of(run: Run, seed: int, noise: float) -> Float[np.ndarray, "s f"]:
     """Features of the steps of a walk."""
     sensed = sensed_steps(run, FIRST, STEPS, seed, noise)
     feet = np.array([carrying(FIRST + step) for step in range(STEPS)])
@@ -118,7 +117,7 @@ def features_of(run: xr.Dataset, seed: int, noise: float) -> Float[np.ndarray, "
 
 
 @cache
-def _run(kind: str, strength: float, speed: float) -> xr.Dataset:
+def _run(kind: str, strength: float, speed: float) -> Run:
     return _walks(kind)(speed, KINDS[kind].of_strength(strength))
 
 
@@ -130,7 +129,7 @@ def walk_features(walked: Walked) -> tuple[dict[str, list[Float[np.ndarray, "s f
         for strength in strengths:
             for speed in walked.speeds:
                 run = _run(kind, strength, speed)
-                if find_fall(run) is None:
+                if run.fall() is None:
                     found[kind].append(features_of(run, walked.seed, walked.noise))
                 else:
                     fallen.append(f"{kind} x {strength:g} at {speed:g} m/s")

@@ -18,7 +18,7 @@ from softground.papers.chen2026.prediction import (
 )
 from softground.papers.drawing import blank
 from softground.papers.study import Check, Findings, Options, Row, Study, Table
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs.figures import COLOURS, STYLE
 
 STEPS = 10
 SHOWN = 0.2  # m/s

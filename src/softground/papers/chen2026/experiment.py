@@ -9,15 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-import xarray as xr
-
 from softground.control.stepping import Stepper, SteppingController, SteppingGait, Walks, starting_state
 from softground.media import Firm, Medium, Wedge
 from softground.papers.chen2026.calibration import SAND, calibrated
 from softground.robots import Robot
 from softground.robots.feet import HalfCylinder
+from softground.runs import Fall, Run
 from softground.simulation import Simulator
-from softground.simulation.fall import Fall, find_fall
 
 DT = 0.002  # s
 GAIT = SteppingGait()
@@ -55,13 +53,13 @@ def walks_on(medium: Medium, depth: float, seconds: float = SECONDS) -> Walks:
 
 
 @cache
-def walk(ground: str, speed: float) -> xr.Dataset:
+def walk(ground: str, speed: float) -> Run:
     """A walk at a speed (m/s); see `fall_of` before using it."""
     return walks(ground)(speed, title=f"biped on {ground} at {speed:g} m/s")
 
 
 def fall_of(ground: str, speed: float) -> Fall | None:
-    return find_fall(walk(ground, speed))
+    return walk(ground, speed).fall()
 
 
 @dataclass(frozen=True)
@@ -69,10 +67,10 @@ class StanceOfWalk:
     """One stance of a walk: which foot carries (0 left, 1 right), and its samples."""
 
     foot: int
-    samples: xr.Dataset
+    samples: Run
 
 
-def stances(dataset: xr.Dataset, count: int | None = None) -> list[StanceOfWalk]:
+def stances(dataset: Run, count: int | None = None) -> list[StanceOfWalk]:
     """Stances of the steady part, by the gait's clock."""
     per = round(float(GAIT.stance) / DT)
     first, last = round(STEADY / DT) // per, dataset.sizes["time"] // per

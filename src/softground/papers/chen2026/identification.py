@@ -15,7 +15,6 @@ from typing import NamedTuple
 import jax
 import matplotlib
 import numpy as np
-import xarray as xr
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -26,8 +25,8 @@ from softground.papers.chen2026.experiment import DT, biped_law, fall_of, robot,
 from softground.papers.chen2026.sensing import NOISE, SAMPLES, carrying, sensed_steps
 from softground.papers.drawing import blank
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, below
-from softground.simulation.fall import Fall, find_fall
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs import Fall, Run
+from softground.runs.figures import COLOURS, STYLE
 
 PARAMETERS = ("zeta", "saturation_length")
 GUESS = (1.0, 0.05)  # N/cm3, m: what the robot takes the ground for at first
@@ -48,7 +47,7 @@ class Case(NamedTuple):
     ground: str
     speed: float  # m/s
     truth: tuple[float, float] | None  # zeta, lambda
-    run: xr.Dataset
+    run: Run
     fall: Fall | None
 
     @property
@@ -105,7 +104,7 @@ def cases(options: Options) -> list[Case]:
         medium = replace(biped_law(), zeta=scale)
         for speed in speeds:
             run = walks(speed, medium)
-            found.append(Case("wedge", speed, (scale, float(medium.saturation_length)), run, find_fall(run)))
+            found.append(Case("wedge", speed, (scale, float(medium.saturation_length)), run, run.fall()))
     if not options.quick:
         found += [Case("sand", speed, None, walk("sand", speed), fall_of("sand", speed)) for speed in speeds]
     return found
@@ -136,7 +135,7 @@ def _program():
     return jax.jit(jax.vmap(course))
 
 
-def identified(run: xr.Dataset, steps: int, seeds: list[int | None]) -> Course:
+def identified(run: Run, steps: int, seeds: list[int | None]) -> Course:
     """What is believed over these steps, for sensors with noise of each seed (None: without)."""
     return believed([sensed_steps(run, FIRST, steps, seed) for seed in seeds])
 

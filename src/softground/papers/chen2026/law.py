@@ -24,7 +24,7 @@ from softground.media.wedge.sole import sole_of
 from softground.papers.drawing import EDGE, OUTLINE, SAND, WITHOUT_GRID, blank
 from softground.papers.study import Findings, Options, Row, Study, Table, below
 from softground.robots.feet import Box, HalfCylinder
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs.figures import COLOURS, STYLE
 
 Foot = Box | HalfCylinder
 FEET: dict[str, Foot] = {"flat": Box(0.08, 0.08, 0.02), "round": HalfCylinder(0.04, 0.08)}

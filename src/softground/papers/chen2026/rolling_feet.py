@@ -28,7 +28,7 @@ from softground.papers.chen2026.prediction import measured
 from softground.papers.chen2026.rolling import arc, effective_rolling_radius
 from softground.papers.drawing import blank
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, above, below, between
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs.figures import COLOURS, STYLE
 
 SHOWN = 0.2  # m/s, of the comparison with rigid ground, as in the paper
 STEPS = 10

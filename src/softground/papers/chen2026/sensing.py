@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-import xarray as xr
 from jaxtyping import Float
 
 from softground.control.terrain_identification import Sensed, SensorNoise
 from softground.papers.chen2026.experiment import DT, GAIT
+from softground.runs import Run
 
 NOISE = SensorNoise()
 SAMPLES = round(float(GAIT.stance) / DT)
 """Samples of a step."""
 
 
-def sensed_steps(run: xr.Dataset, first: int, steps: int, seed: int | None = None, noise: float = 1.0) -> Sensed:
+def sensed_steps(run: Run, first: int, steps: int, seed: int | None = None, noise: float = 1.0) -> Sensed:
     """Steps of a walk, from number `first` on, as its sensors show them; without a seed, free of noise.
 
     noise: its size, in those of `NOISE`.

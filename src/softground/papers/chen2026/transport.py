@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import matplotlib
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -14,11 +13,10 @@ from softground.control.stepping import SteppingGait
 from softground.papers.chen2026.experiment import DT, GAIT, GROUNDS, SPEEDS, STEADY, fall_of, stances, walk, walks
 from softground.papers.drawing import blank
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, above, between
-from softground.simulation.cost_of_transport import Cost, walk_cost, with_way
-from softground.simulation.fall import find_fall
-from softground.simulation.figures import COLOURS, STYLE
-from softground.simulation.gravity import weight_of
-from softground.simulation.motor_work import motor_power
+from softground.runs import Run
+from softground.runs.cost_of_transport import Cost, walk_cost, with_way
+from softground.runs.figures import COLOURS, STYLE
+from softground.runs.motor_work import motor_power
 
 PAPER_RATIO = (1.12, 1.62)
 PAPER_HUMAN_RATIO = (2.08, 2.67)
@@ -90,15 +88,15 @@ def _told(fall) -> str:
     return "none" if fall is None else f"{fall.reason} at {fall.time:.2f} s"
 
 
-def _cost(run: xr.Dataset) -> Cost:
+def _cost(run: Run) -> Cost:
     cost = walk_cost(run, start=STEADY).walk
     assert cost is not None, "falls are sorted out before"
     return cost
 
 
-def _outcome(run: xr.Dataset, speed: float) -> Cost | str:
+def _outcome(run: Run, speed: float) -> Cost | str:
     """Cost of a walk that keeps its feet and, nearly, its speed (m/s); else what became of it."""
-    fall = find_fall(run)
+    fall = run.fall()
     if fall is not None:
         return f"falls at {fall.time:.1f} s"
     cost = _cost(run)
@@ -175,7 +173,7 @@ def over_stance(ground: str, speed: float, count: int = 10) -> tuple[np.ndarray,
     for stance in stances(run, count):
         way = stance.samples["way"].values
         energy = np.cumsum(np.abs(stance.samples["power"].values)) * DT
-        curves.append(energy / (weight_of(run) * (way[-1] - way[0])))
+        curves.append(energy / (run.weight * (way[-1] - way[0])))
     return np.mean(curves, axis=0), np.std(curves, axis=0)
 
 

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import matplotlib
 import numpy as np
-import xarray as xr
 from jaxtyping import Float
 from matplotlib.figure import Figure
 
@@ -23,9 +22,9 @@ from softground.control.stepping import SteppingGait, Walks
 from softground.papers.chen2026.experiment import DT, GAIT, GROUNDS, biped_law, walks_on
 from softground.papers.drawing import blank
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, below
-from softground.simulation.base_orientation import heading
-from softground.simulation.fall import find_fall
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs import Run
+from softground.runs.base_orientation import heading
+from softground.runs.figures import COLOURS, STYLE
 
 SPEED, SLOW = 0.3, 0.1  # m/s: of all walks, and of some that nod but are not steered
 SECONDS, STEADY = 10.0, 6.0  # s: of a walk, and from when on it is looked at
@@ -40,7 +39,7 @@ GOOD = 0.05  # rad/s, error of the turning rate
 class Turned(NamedTuple):
     """A walk that turns."""
 
-    run: xr.Dataset
+    run: Run
     fallen: str  # empty where it did not
 
     @property
@@ -86,7 +85,7 @@ def _walks(ground: str) -> Walks:
 def turned(ground: str, gait: SteppingGait, speed: float = SPEED) -> Turned:
     """A walk with this gait."""
     run = _walks(ground)(speed, gait=gait, title=f"biped turns on {ground}")
-    fall = find_fall(run)
+    fall = run.fall()
     return Turned(run, "" if fall is None else f"{fall.reason} at {fall.time:.2f} s")
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import matplotlib
 import numpy as np
-import xarray as xr
 from matplotlib.figure import Figure
 
 from softground.control.estimation import Estimator
@@ -24,7 +23,8 @@ from softground.papers.romualdi2021.walks import (
     wrench_rate,
 )
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, below
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs import Run
+from softground.runs.figures import COLOURS, STYLE
 
 PLACE = Place(1e6, 1e4)
 FACTOR = 4.0
@@ -52,7 +52,7 @@ class Case:
     def manner(self) -> str:
         return "right values" if self.guess == "right" else _MANNERS[self.learns, self.cautious]
 
-    def walk(self, seconds: float) -> xr.Dataset:
+    def walk(self, seconds: float) -> Run:
         k, b = GUESSES.get(self.guess, (1.0, 1.0))
         estimator = Estimator(sigma_over_step(self.sigma or ASSUMED)) if self.learns else None
         belief = Belief(k * PLACE.k, b * PLACE.b, estimator)
@@ -102,7 +102,7 @@ def perform(options: Options) -> Findings:
     )
 
 
-def _row(case: Case, run: xr.Dataset) -> Row:
+def _row(case: Case, run: Run) -> Row:
     found = verdict(run).as_dict()
     left = {
         name: 100 * float(np.abs(run[f"believed_{name}"].values[-1] / true - 1).max())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import matplotlib
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -22,7 +21,8 @@ from softground.papers.romualdi2021.walks import (
     walk_icub,
 )
 from softground.papers.study import Check, Film, Findings, Options, Row, Study, Table
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs import Run
+from softground.runs.figures import COLOURS, STYLE
 
 PLACES = tuple(Place(k, b) for b in (1e4, 1e3) for k in (8e5, 1e6, 2e6))
 RIGID_WALKS_ON = (Place(2e6, 1e4),)
@@ -77,7 +77,7 @@ def perform(options: Options) -> Findings:
 METRICS = ("success", "seconds", "com_error_max_mm", "com_error_rms_mm", "controller_ms_mean", "controller_ms_p99")
 
 
-def _row(name: str, place: Place, run: xr.Dataset) -> Row:
+def _row(name: str, place: Place, run: Run) -> Row:
     found = verdict(run).as_dict()
     walks = name == "compliant" or place in RIGID_WALKS_ON
     return {

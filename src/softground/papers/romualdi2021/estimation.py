@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import matplotlib
 import numpy as np
-import xarray as xr
 from jaxtyping import Float
 from matplotlib.figure import Figure
 
@@ -28,7 +27,8 @@ from softground.papers.romualdi2021.walks import (
     walk_icub,
 )
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, below
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs import Run
+from softground.runs.figures import COLOURS, STYLE
 
 SIGMA = 5.0  # N, N m
 EDGES, NEAR_EDGES = (0.13, 0.34), (0.02, 0.34)  # m along x, where the ground changes; the second in quick studies
@@ -105,7 +105,7 @@ def perform(options: Options) -> Findings:
     )
 
 
-def truth(ground: Changing, quantity: str, run: xr.Dataset) -> Float[np.ndarray, "n f"]:
+def truth(ground: Changing, quantity: str, run: Run) -> Float[np.ndarray, "n f"]:
     """Value under each foot over time: where it came down last."""
     x = foot_poses(icub(), run)[0][..., 0]
     values = np.empty(x.shape)
@@ -115,7 +115,7 @@ def truth(ground: Changing, quantity: str, run: xr.Dataset) -> Float[np.ndarray,
     return values
 
 
-def changes_of(name: str, ground: Changing, run: xr.Dataset) -> list[Row]:
+def changes_of(name: str, ground: Changing, run: Run) -> list[Row]:
     """Every touch-down on ground that differs from where the foot stood before, and how long the estimate took."""
     rows: list[Row] = []
     time = run["time"].values
@@ -145,7 +145,7 @@ def changes_of(name: str, ground: Changing, run: xr.Dataset) -> list[Row]:
     return rows
 
 
-def figure(name: str, ground: Changing, run: xr.Dataset) -> Figure:
+def figure(name: str, ground: Changing, run: Run) -> Figure:
     """Estimates of what changes, over time, beside the truth."""
     shown = [quantity for quantity in QUANTITIES if ground.varies(quantity)]
     time = run["time"].values

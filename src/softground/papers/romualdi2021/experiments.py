@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import matplotlib
-import xarray as xr
 from matplotlib.figure import Figure
 
 from softground.control.walking.walk import verdict
@@ -21,13 +20,13 @@ from softground.papers.romualdi2021.walks import (
     wrench_rate,
 )
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, above, below
-from softground.simulation.figures import COLOURS, STYLE
-from softground.simulation.gravity import weight_of
+from softground.runs import Run
+from softground.runs.figures import COLOURS, STYLE
 
 EXPERIMENTS = {1: Place(2e6, 1e4), 2: Place(1e6, 1e4), 3: Place(2e6, 1e3)}
 BEFORE_FALL = 0.3  # s: a fall shakes all wrenches, so the last of a run that ends in one is left out of comparisons
 HUES = {"compliant": COLOURS[0], "rigid": COLOURS[1]}
-Runs = dict[str, xr.Dataset]
+Runs = dict[str, Run]
 
 
 def perform(options: Options) -> Findings:
@@ -121,7 +120,7 @@ def figure(number: int, place: Place, runs: Runs) -> Figure:
     return result
 
 
-def _draw(panels, name: str, run: xr.Dataset) -> None:
+def _draw(panels, name: str, run: Run) -> None:
     time, style = run["time"].values, {"color": HUES[name], "lw": 0.9}
     centre, wanted = run["center_of_mass"].values, run["com_reference"].values
     foot = foot_poses(icub(), run)[0][:, 0]
@@ -135,7 +134,7 @@ def _draw(panels, name: str, run: xr.Dataset) -> None:
     panels[1, 1].plot(time, run["wrench_world"].sel(wrench_axis="ty").values[:, 0], **style)
     panels[2, 0].plot(time, foot[:, 0], **style)
     panels[2, 1].plot(time, 1e3 * foot[:, 2], **style)
-    weight = weight_of(run)
+    weight = run.weight
     panels[1, 0].set_ylim(-0.1 * weight, 2.0 * weight)
     panels[1, 1].set_ylim(-25, 25)
     panels[2, 1].set_ylim(-45, 45)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import matplotlib
 import numpy as np
-import xarray as xr
 from matplotlib.figure import Figure
 
 from softground.control.walking.walk import LOST, com_error, verdict
@@ -22,7 +21,8 @@ from softground.papers.romualdi2021.walks import (
     walk_icub,
 )
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, above
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs import Run
+from softground.runs.figures import COLOURS, STYLE
 
 PRINTED, IN_TABLE = Place(8e6, 1e4), Place(8e5, 1e4)
 """The ground as the paper prints it, and the one of its Table I that a misprint of the exponent would make of it."""
@@ -59,7 +59,7 @@ def perform(options: Options) -> Findings:
     )
 
 
-def _row(place: Place, sigma: float, run: xr.Dataset) -> Row:
+def _row(place: Place, sigma: float, run: Run) -> Row:
     found, error = verdict(run).as_dict(), np.linalg.norm(momentum_error(run), axis=1)
     lost = np.linalg.norm(com_error(run), axis=1) > LOST
     error = error[: int(lost.argmax()) if lost.any() else None]  # of a fall the momentum says nothing

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import matplotlib
 import numpy as np
-import xarray as xr
 from matplotlib.figure import Figure
 
 from softground.control.walking import gait_for
@@ -15,8 +14,9 @@ from softground.papers.drawing import blank
 from softground.papers.romualdi2021.walks import GROUND_NOTE, SPEED, Place, icub, outcome, steps_taken
 from softground.papers.study import Check, Film, Findings, Options, Row, Study, Table
 from softground.robots import Robot
+from softground.runs import Run
+from softground.runs.figures import COLOURS, STYLE
 from softground.simulation import Simulator
-from softground.simulation.figures import COLOURS, STYLE
 
 ROBOTS = ("g1", "talos")
 FIRM, STIFFEST, SOFTEST = Place(1e7, 1e5), Place(2e6, 1e4), Place(8e5, 1e4)
@@ -100,7 +100,7 @@ def _softness(robot: Robot) -> float:
     return float(sole.second_moment[1, 1]) / (weight * gait_for(robot).com_height)
 
 
-def _row(place: Place, run: xr.Dataset) -> Row:
+def _row(place: Place, run: Run) -> Row:
     found = verdict(run).as_dict()
     return {
         "k, b": f"{place.k:.2g}, {place.b:.2g}",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import matplotlib
 import numpy as np
-import xarray as xr
 from jaxtyping import Float
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
@@ -26,7 +25,8 @@ from softground.papers.romualdi2021.walks import (
 )
 from softground.papers.study import Check, Film, Findings, Options, Study, Table, below
 from softground.robots.feet import Box
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs import Run
+from softground.runs.figures import COLOURS, STYLE
 
 PLACE = Place(1e6, 1e4)
 TURN_RATE = 0.1  # rad/s
@@ -67,19 +67,19 @@ def perform(options: Options) -> Findings:
     )
 
 
-def trunk_yaw(run: xr.Dataset) -> Float[np.ndarray, " n"]:
+def trunk_yaw(run: Run) -> Float[np.ndarray, " n"]:
     """Heading of the base since the start, rad."""
     w, x, y, z = run["configuration"].values[:, 3:7].T
     yaw = np.unwrap(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y**2 + z**2)))
     return yaw - yaw[0]
 
 
-def planned_yaw(run: xr.Dataset) -> Float[np.ndarray, " n"]:
+def planned_yaw(run: Run) -> Float[np.ndarray, " n"]:
     """Heading that the plan has for the trunk since the start, rad."""
     return run["heading_reference"].values - run["heading_reference"].values[0]
 
 
-def figure(run: xr.Dataset) -> Figure:
+def figure(run: Run) -> Figure:
     """From above: soles where they stood, the centre of mass and its reference."""
     shape = icub().feet[0].shape
     assert isinstance(shape, Box)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
-import xarray as xr
 from jaxtyping import Bool, Float
 
 from softground.control.walking import gait_for
@@ -18,6 +17,7 @@ from softground.control.whole_body.controller import WholeBodyController
 from softground.media import Noisy, ViscoElastic
 from softground.papers.study import Row
 from softground.robots import Robot
+from softground.runs import Run
 from softground.simulation import Simulator
 
 SPEED = 0.085
@@ -85,7 +85,7 @@ def controller(name: str) -> WholeBodyController:
 
 def walk_icub(
     name: str, medium: ViscoElastic | Noisy, belief: Belief, until: float, *, turn_rate: float = 0.0, title: str = ""
-) -> xr.Dataset:
+) -> Run:
     """Walk iCub under the controller of this name, up to a time (s)."""
     simulator = Simulator(icub(), medium, STEP / steps_a_period(medium, STEP))
     command = Command(SPEED, turn_rate, SECONDS)
@@ -94,7 +94,7 @@ def walk_icub(
     )
 
 
-def wrench_rate(run: xr.Dataset, until: float) -> float:
+def wrench_rate(run: Run, until: float) -> float:
     """How fast forces on the feet change: rms over the planned contacts up to a time (s), N/s."""
     early = run["time"].values <= until
     force = run["wrench_world"].values[early, :, :3]
@@ -103,25 +103,25 @@ def wrench_rate(run: xr.Dataset, until: float) -> float:
     return float(np.sqrt((rate[carrying] ** 2).sum(axis=1).mean()))
 
 
-def momentum_error(run: xr.Dataset) -> Float[np.ndarray, "n 3"]:
+def momentum_error(run: Run) -> Float[np.ndarray, "n 3"]:
     """Linear momentum less its reference, kg m/s."""
     velocity = np.gradient(run["center_of_mass"].values, run["time"].values, axis=0)
     return run.attrs["mass_kg"] * (velocity - run["com_velocity_reference"].values)
 
 
-def foot_poses(robot: Robot, run: xr.Dataset) -> tuple[Float[np.ndarray, "n f 3"], Float[np.ndarray, "n f 3 3"]]:
+def foot_poses(robot: Robot, run: Run) -> tuple[Float[np.ndarray, "n f 3"], Float[np.ndarray, "n f 3 3"]]:
     """Centres (m) and orientations of the soles over a run."""
     position, rotation = jax.jit(jax.vmap(lambda q: robot.foot_poses(q)))(run["configuration"].values)
     return np.asarray(position), np.asarray(rotation)
 
 
-def stances(run: xr.Dataset, foot: int) -> list[tuple[int, int]]:
+def stances(run: Run, foot: int) -> list[tuple[int, int]]:
     """First and last sample of every planned contact of a foot."""
     planned: Bool[np.ndarray, " n"] = run["planned_contact"].values[:, foot].astype(bool)
     return intervals(planned)
 
 
-def steps_taken(run: xr.Dataset) -> int:
+def steps_taken(run: Run) -> int:
     """Touch-downs."""
     return sum(len(stances(run, foot)) - 1 for foot in range(run.sizes["foot"]))
 

@@ -10,7 +10,7 @@ from softground.experiments.convexity import TORQUE_LENGTH, Concavity, concavity
 from softground.papers.drawing import blank
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, below
 from softground.papers.zhu2019.databases import Source, beads_source, pebbles_source, sand_source
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs.figures import COLOURS, STYLE
 
 #: Table II: average and worst.
 PAPER = {"beads": (0.0174, 0.1207), "pebbles": (0.0013, 0.0155), "sand": (0.0, 0.0)}

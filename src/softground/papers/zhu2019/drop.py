@@ -6,15 +6,15 @@ from importlib.resources import as_file, files
 
 import matplotlib
 import numpy as np
-import xarray as xr
 from matplotlib.figure import Figure
 
 from softground.media.named import sand
 from softground.papers.drawing import blank, strip_figure
 from softground.papers.study import Check, Film, Findings, Options, Row, Study, Table, below, between
 from softground.robots import Robot
-from softground.simulation import Ground, Simulator, run
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs import Run, run
+from softground.runs.figures import COLOURS, STYLE
+from softground.simulation import Ground, Simulator
 from softground.surfaces import Plane
 
 HEIGHT = 0.02  # m, from which the object is dropped
@@ -56,7 +56,7 @@ def perform(options: Options) -> Findings:
     )
 
 
-def simulate(slope: float, tilt: float, seconds: float) -> xr.Dataset:
+def simulate(slope: float, tilt: float, seconds: float) -> Run:
     """The object dropped on sand."""
     with as_file(files("softground.papers.zhu2019") / "object.xml") as path:
         robot = Robot.load(str(path))
@@ -65,7 +65,7 @@ def simulate(slope: float, tilt: float, seconds: float) -> xr.Dataset:
     return run(simulator, state, None, seconds, every=5, progress=False)
 
 
-def _checks(runs: dict[str, xr.Dataset]) -> list[Check]:
+def _checks(runs: dict[str, Run]) -> list[Check]:
     lean = {name: np.abs(_pitch(one)) for name, one in runs.items()}
     return [
         below("dropped upright, it stays erect: greatest pitch (deg)", lean["upright"].max(), 0.5),
@@ -76,18 +76,18 @@ def _checks(runs: dict[str, xr.Dataset]) -> list[Check]:
     ]
 
 
-def _pitch(one: xr.Dataset) -> np.ndarray:
+def _pitch(one: Run) -> np.ndarray:
     return np.degrees(one["configuration"].values[:, 2])
 
 
-def _speed_at_end(one: xr.Dataset) -> float:
+def _speed_at_end(one: Run) -> float:
     """Greatest mean velocity over the last tenth of the run, from positions: m/s and rad/s."""
     late = one.isel(time=slice(-max(one.sizes["time"] // 10, 2), None))
     change = late["configuration"].values[-1] - late["configuration"].values[0]
     return float(np.abs(change).max() / (late["time"].values[-1] - late["time"].values[0]))
 
 
-def _metrics(one: xr.Dataset) -> Row:
+def _metrics(one: Run) -> Row:
     return {
         "final_pitch_deg": float(_pitch(one)[-1]),
         "greatest_pitch_deg": float(np.abs(_pitch(one)).max()),
@@ -97,7 +97,7 @@ def _metrics(one: xr.Dataset) -> Row:
     }
 
 
-def _series(runs: dict[str, xr.Dataset]) -> list[Row]:
+def _series(runs: dict[str, Run]) -> list[Row]:
     return [
         {"case": name, "time (s)": float(t), "pitch (deg)": float(pitch), "depth (mm)": float(1e3 * depth)}
         for name, one in runs.items()
@@ -105,7 +105,7 @@ def _series(runs: dict[str, xr.Dataset]) -> list[Row]:
     ]
 
 
-def strip(runs: dict[str, xr.Dataset]) -> Figure:
+def strip(runs: dict[str, Run]) -> Figure:
     """Pictures at five moments."""
     end = float(runs["upright"]["time"].values[-1])
     moments = [0.0, 0.15, 0.35, 0.6, end]
@@ -114,7 +114,7 @@ def strip(runs: dict[str, xr.Dataset]) -> Figure:
     )
 
 
-def figure(runs: dict[str, xr.Dataset]) -> Figure:
+def figure(runs: dict[str, Run]) -> Figure:
     """Pitch and depth over time."""
     with matplotlib.rc_context(STYLE):
         result = blank(6.6, 2.6)

@@ -19,7 +19,7 @@ from softground.papers.study import Options, Row
 from softground.papers.zhu2019.courses import COURSES
 from softground.papers.zhu2019.dem_records import record_again, shipped
 from softground.papers.zhu2019.tracking import Track, recorded, resistive_scale
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs.figures import COLOURS, STYLE
 
 LABELS = ("force x (N)", "force z (N)", "torque y (N m)")
 

@@ -23,7 +23,7 @@ from softground.experiments.learning.validation import folds
 from softground.papers.drawing import blank
 from softground.papers.study import Findings, Options, Row, Study, Table, below
 from softground.papers.zhu2019.databases import sand_source
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs.figures import COLOURS, STYLE
 
 METHODS: dict[str, Method] = {
     "RBF": PUBLISHED,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import matplotlib
 import numpy as np
-import xarray as xr
 from matplotlib.figure import Figure
 
 from softground.control.foot_motion import move_feet
@@ -13,8 +12,9 @@ from softground.papers.drawing import blank, strip_figure
 from softground.papers.study import Film, Findings, Options, Row, Study, Table, above, below
 from softground.papers.zhu2019.quadruped import STRENGTH, STRENGTH_NOTE, bent, foot_positions
 from softground.robots import Robot
-from softground.simulation import Simulator, run
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs import Run, run
+from softground.runs.figures import COLOURS, STYLE
+from softground.simulation import Simulator
 
 PUSHED, END = 0.8, 2.2
 """Times (s) at which the push begins and ends; before it the robot settles, and the run lasts 0.3 s more."""
@@ -60,7 +60,7 @@ def perform(options: Options) -> Findings:
     )
 
 
-def simulate(robot: Robot, sign: float, dt: float) -> xr.Dataset:
+def simulate(robot: Robot, sign: float, dt: float) -> Run:
     """Set down with the weight on the rear (sign 1) or front (-1); then the front feet are pushed forward."""
     posture = bent(robot, outwards=0.05, ankle_below_hip=0.40, forwards=sign * SHIFT)
     offsets = np.zeros((2, 4, 3))
@@ -71,7 +71,7 @@ def simulate(robot: Robot, sign: float, dt: float) -> xr.Dataset:
     return run(simulator, state, motion, END + 0.3, every=round(0.02 / dt), progress=False)
 
 
-def _metrics(robot: Robot, one: xr.Dataset) -> Row:
+def _metrics(robot: Robot, one: Run) -> Row:
     place = foot_positions(robot, one)[..., 0]
     time = one["time"].values
     before, after = int(np.searchsorted(time, PUSHED)), -1
@@ -89,7 +89,7 @@ def _metrics(robot: Robot, one: xr.Dataset) -> Row:
     }
 
 
-def _series(robot: Robot, runs: dict[str, xr.Dataset]) -> list[Row]:
+def _series(robot: Robot, runs: dict[str, Run]) -> list[Row]:
     rows: list[Row] = []
     for name, one in runs.items():
         place, depth, force = foot_positions(robot, one)[..., 0], one["depth"].values, one["wrench_world"].values
@@ -109,14 +109,14 @@ def _series(robot: Robot, runs: dict[str, xr.Dataset]) -> list[Row]:
     return rows
 
 
-def strip(runs: dict[str, xr.Dataset]) -> Figure:
+def strip(runs: dict[str, Run]) -> Figure:
     """Pictures before, amid and after the push."""
     moments = [0.0, PUSHED, (PUSHED + END) / 2, END + 0.2]
     named = {f"weight on the {name} feet": one for name, one in runs.items()}
     return strip_figure(named, moments, window=(-0.85, 1.0, -0.2, 1.25), follow=False)
 
 
-def figure(robot: Robot, runs: dict[str, xr.Dataset]) -> Figure:
+def figure(robot: Robot, runs: dict[str, Run]) -> Figure:
     """Way of the feet over the ground since the push began, and the forces along x."""
     with matplotlib.rc_context(STYLE):
         result = blank(7.6, 2.5 * len(runs) + 0.3)

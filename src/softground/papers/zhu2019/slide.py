@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import matplotlib
 import numpy as np
-import xarray as xr
 from matplotlib.figure import Figure
 
 from softground.bridges.playback import heights
@@ -12,9 +11,9 @@ from softground.media.named import pebbles, sand
 from softground.papers.drawing import blank, strobe_figure
 from softground.papers.study import Check, Film, Findings, Options, Row, Study, Table, above, below
 from softground.robots import Robot
-from softground.simulation import Ground, Simulator, run
-from softground.simulation.figures import COLOURS, STYLE
-from softground.simulation.gravity import weight_of
+from softground.runs import Run, run
+from softground.runs.figures import COLOURS, STYLE
+from softground.simulation import Ground, Simulator
 from softground.surfaces import Ramp
 
 SLOPE = np.deg2rad(25.0)
@@ -58,7 +57,7 @@ def perform(options: Options) -> Findings:
     )
 
 
-def simulate(medium: str, dt: float) -> xr.Dataset:
+def simulate(medium: str, dt: float) -> Run:
     """The slide, towards +x, down a ramp whose knee is at the origin."""
     robot = Robot.load("robosimian", lock=["front_*", "rear_*"])
     simulator = Simulator(robot, Ground(MEDIA[medium](STRENGTH), RAMP), dt)
@@ -84,12 +83,12 @@ def _checks(found: dict[str, Row]) -> list[Check]:
     ]
 
 
-def _metrics(one: xr.Dataset) -> Row:
+def _metrics(one: Run) -> Row:
     speed = _speed(one)
     late = one.isel(time=slice(-max(one.sizes["time"] // 10, 2), None))
     change = np.linalg.norm(late["base_position"].values[-1] - late["base_position"].values[0])
     height = one["center_of_mass"].values[:, 2]
-    weight = weight_of(one)
+    weight = one.weight
     return {
         "greatest_speed_m_s": float(speed.max()),
         "final_speed_m_s": float(change / (late["time"].values[-1] - late["time"].values[0])),
@@ -109,11 +108,11 @@ def _inclination(x: float) -> float:
     return float(np.degrees(np.arctan((high - low) / 1.2)))
 
 
-def _speed(one: xr.Dataset) -> np.ndarray:
+def _speed(one: Run) -> np.ndarray:
     return np.hypot(one["velocity"].values[:, 0], one["velocity"].values[:, 1])
 
 
-def _series(runs: dict[str, xr.Dataset]) -> list[Row]:
+def _series(runs: dict[str, Run]) -> list[Row]:
     return [
         {
             "medium": name,
@@ -121,19 +120,19 @@ def _series(runs: dict[str, xr.Dataset]) -> list[Row]:
             "base x (m)": float(one["base_position"].values[i, 0]),
             "speed (m/s)": float(_speed(one)[i]),
             "mean depth (mm)": float(1e3 * one["depth"].values[i].mean()),
-            "potential energy (J)": float(weight_of(one) * one["center_of_mass"].values[i, 2]),
+            "potential energy (J)": float(one.weight * one["center_of_mass"].values[i, 2]),
         }
         for name, one in runs.items()
         for i in range(one.sizes["time"])
     ]
 
 
-def strobe(runs: dict[str, xr.Dataset]) -> Figure:
+def strobe(runs: dict[str, Run]) -> Figure:
     """The slide in one picture for each medium."""
     return strobe_figure(runs, [0.0, 1.1, 1.7, SECONDS - 0.02], window=(-4.5, 4.7, -0.25, 2.95))
 
 
-def figure(runs: dict[str, xr.Dataset]) -> Figure:
+def figure(runs: dict[str, Run]) -> Figure:
     """Speed, sinkage and potential energy over time."""
     with matplotlib.rc_context(STYLE):
         result = blank(8.4, 2.6)
@@ -141,7 +140,7 @@ def figure(runs: dict[str, xr.Dataset]) -> Figure:
         for (name, one), colour in zip(runs.items(), (COLOURS[4], COLOURS[0]), strict=True):
             speed.plot(one["time"], _speed(one), color=colour, label=name)
             depth.plot(one["time"], 1e3 * one["depth"].values.mean(axis=1), color=colour)
-            energy.plot(one["time"], 1e-3 * weight_of(one) * one["center_of_mass"].values[:, 2], color=colour)
+            energy.plot(one["time"], 1e-3 * one.weight * one["center_of_mass"].values[:, 2], color=colour)
         depth.invert_yaxis()
         speed.set(xlabel="time (s)", ylabel="speed (m/s)")
         depth.set(xlabel="time (s)", ylabel="mean depth of the feet (mm)")

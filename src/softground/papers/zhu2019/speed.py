@@ -16,8 +16,8 @@ from softground.media.named import sand
 from softground.papers.drawing import blank
 from softground.papers.study import Findings, Options, Study, Table, above, below
 from softground.robots import Robot
+from softground.runs.figures import COLOURS, STYLE
 from softground.simulation import Simulator, State
-from softground.simulation.figures import COLOURS, STYLE
 
 PAPER_FRAME = 0.343  # s: Matlab on a 2.4 GHz i7; 13 bodies, 12 joints, 4 contacts
 PAPER_SHARES = {"solve": 0.90, "wrench spaces": 0.05, "dynamics": 0.05}

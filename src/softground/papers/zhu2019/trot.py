@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import matplotlib
 import numpy as np
-import xarray as xr
 from matplotlib.figure import Figure
 
 from softground.control.trot import trot
@@ -13,8 +12,9 @@ from softground.papers.drawing import blank, strip_figure
 from softground.papers.study import Film, Findings, Options, Row, Study, Table, above
 from softground.papers.zhu2019.quadruped import STRENGTH, STRENGTH_NOTE, bent
 from softground.robots import Robot
-from softground.simulation import Simulator, run
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs import Run, run
+from softground.runs.figures import COLOURS, STYLE
+from softground.simulation import Simulator
 
 PERIOD, DUTY, STEP, LIFT = 1.0, 0.65, 0.25, 0.15  # s, share, m, m
 START = 0.5  # s
@@ -54,7 +54,7 @@ def perform(options: Options) -> Findings:
     )
 
 
-def simulate(robot: Robot, seconds: float, dt: float) -> xr.Dataset:
+def simulate(robot: Robot, seconds: float, dt: float) -> Run:
     """The trot from rest."""
     posture = bent(robot, outwards=0.15, ankle_below_hip=0.45)
     simulator = Simulator(robot, sand(STRENGTH), dt)
@@ -63,12 +63,12 @@ def simulate(robot: Robot, seconds: float, dt: float) -> xr.Dataset:
     return run(simulator, state, gait, seconds, every=round(0.01 / dt) or 1, progress=False)
 
 
-def carrying(one: xr.Dataset) -> np.ndarray:
+def carrying(one: Run) -> np.ndarray:
     """Whether each foot carries (time, foot)."""
     return one["wrench_world"].sel(wrench_axis="fz").values > LOADED
 
 
-def two_foot_phase(one: xr.Dataset) -> np.ndarray:
+def two_foot_phase(one: Run) -> np.ndarray:
     """(time, pair): the pair carries and the other does not."""
     loaded = carrying(one)
     first, second = (loaded[:, list(pair)].all(axis=1) for pair in PAIRS)
@@ -76,7 +76,7 @@ def two_foot_phase(one: xr.Dataset) -> np.ndarray:
     return np.stack([first & no_second, second & no_first], axis=1)
 
 
-def _metrics(one: xr.Dataset) -> Row:
+def _metrics(one: Run) -> Row:
     depth, loaded, alone = one["depth"].values, carrying(one), two_foot_phase(one)
     four = loaded.all(axis=1)
     on_two = np.concatenate([depth[alone[:, k]][:, list(pair)].ravel() for k, pair in enumerate(PAIRS)])
@@ -106,7 +106,7 @@ def _growth(depth: np.ndarray, phase: np.ndarray) -> list[float]:
     ]
 
 
-def _series(one: xr.Dataset) -> list[Row]:
+def _series(one: Run) -> list[Row]:
     names = [str(name) for name in one["foot"].values]
     return [
         {"time (s)": float(time)}
@@ -118,14 +118,14 @@ def _series(one: xr.Dataset) -> list[Row]:
     ]
 
 
-def strip(one: xr.Dataset) -> Figure:
+def strip(one: Run) -> Figure:
     """Half a period, from the last but one."""
     end = float(one["time"].values[-1])
     moments = [end - PERIOD + share * PERIOD for share in (0.0, 0.2, 0.4, 0.6, 0.8)]
     return strip_figure({"": one}, moments, window=(-0.85, 0.85, -1.15, 0.3), follow=True)
 
 
-def figure(one: xr.Dataset) -> Figure:
+def figure(one: Run) -> Figure:
     """Depth and vertical force of the feet; shaded where two feet carry."""
     colours = (COLOURS[0], COLOURS[1], COLOURS[1], COLOURS[0])
     with matplotlib.rc_context(STYLE):

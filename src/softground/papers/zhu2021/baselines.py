@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import matplotlib
 import numpy as np
-import xarray as xr
 from matplotlib.figure import Figure
 from rich.console import Console
 
@@ -25,8 +24,9 @@ from softground.planning.ilqr import Horizon, ShortProblem, receding
 from softground.planning.problem import GaitProblem
 from softground.planning.smoothing import smoothed
 from softground.robots import Robot
-from softground.simulation import Simulator, State, run
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs import Run, run
+from softground.runs.figures import COLOURS, STYLE
+from softground.simulation import Simulator, State
 
 DT = 0.005  # s, as the paper tuned it
 SECONDS, QUICK_SECONDS = 3.0, 0.05
@@ -80,7 +80,7 @@ def perform(options: Options) -> Findings:
     )
 
 
-def walked(label: str, setting: Setting, seconds: float) -> xr.Dataset:
+def walked(label: str, setting: Setting, seconds: float) -> Run:
     """What becomes of the robot within some seconds, or until it has fallen."""
     problem = gaits.problem_on(gaits.slope(0.0))
     simulator = Simulator(problem.robot, smoothed(problem.ground, setting.eps), DT)
@@ -160,7 +160,7 @@ def fallen(height: np.ndarray, pitch: np.ndarray) -> np.ndarray:
     return (height < FALLEN_HEIGHT) | (np.abs(pitch) > FALLEN_PITCH)
 
 
-def torso(past: xr.Dataset, robot: Robot) -> dict[str, np.ndarray]:
+def torso(past: Run, robot: Robot) -> dict[str, np.ndarray]:
     """Place, height, pitch and speed of the torso over time."""
     base, q = base_motion(robot), past["configuration"].values
     return {
@@ -171,7 +171,7 @@ def torso(past: xr.Dataset, robot: Robot) -> dict[str, np.ndarray]:
     }
 
 
-def measured(past: xr.Dataset) -> Row:
+def measured(past: Run) -> Row:
     """How far it came before it fell, if it fell."""
     x, height, pitch, speed = torso(past, gaits.robot()).values()
     down = fallen(height, pitch)
@@ -196,13 +196,13 @@ def checks(found: Row) -> list[Check]:
     ]
 
 
-def strip(past: xr.Dataset) -> Figure:
+def strip(past: Run) -> Figure:
     """Five moments."""
     moments = np.linspace(0.0, past["time"].values[-1], 5).tolist()
     return strip_figure({"": past}, moments, window=(-0.95, 0.95, -1.15, 0.5), follow=True)
 
 
-def figure(runs: dict[str, xr.Dataset]) -> Figure:
+def figure(runs: dict[str, Run]) -> Figure:
     """Speed, pitch and height over time."""
     with matplotlib.rc_context(STYLE):
         result = blank(8.6, 2.5)

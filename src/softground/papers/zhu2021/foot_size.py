@@ -35,8 +35,8 @@ from softground.planning.plan import solution_of
 from softground.planning.sensitivity import Physics, slope_of_optimum
 from softground.robots import Robot
 from softground.robots.feet import Cylinder
+from softground.runs.figures import COLOURS, STYLE
 from softground.simulation import Ground
-from softground.simulation.figures import COLOURS, STYLE
 
 SIZES = (0.7, 1.6)
 """Least and greatest size that is tried, in radii of RoboSimian's own feet."""

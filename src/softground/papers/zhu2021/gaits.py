@@ -16,7 +16,6 @@ from typing import Any
 
 import jax
 import numpy as np
-import xarray as xr
 
 from softground.cache import cache_folder
 from softground.media.named import sand
@@ -38,8 +37,8 @@ from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.problem import walking
 from softground.planning.replay import EPS, TIME_STEP
 from softground.robots import Robot
-from softground.simulation import Ground, save_run
-from softground.simulation.run_file import load_run
+from softground.runs import Run
+from softground.simulation import Ground
 from softground.surfaces import Plane, Surface
 
 SPEED = 0.4  # m/s
@@ -66,8 +65,8 @@ UNITS_NOTE = (
 class Gait:
     """A planned gait and how it did in the simulator."""
 
-    plan: xr.Dataset
-    again: xr.Dataset
+    plan: Run
+    again: Run
     metrics: dict[str, Any]  # of `planning.GaitMetrics`
     report: dict[str, Any]  # of `planning.Report`
     replayed: dict[str, Any]  # of `planning.Replay`
@@ -159,16 +158,16 @@ def planned(
         plan = solve(problem, guess(problem), stages=stages, dynamics=dynamics, seconds=seconds, progress=False)
         if plan.report.status == "interrupted":  # a gait that was not finished must not be kept for one that was
             raise KeyboardInterrupt
-        found = plan.dataset(title=f"{problem.robot.name} on sand")
+        found = plan.run(title=f"{problem.robot.name} on sand")
         found.attrs["fingerprint"] = fingerprint
-        save_run(path, found)
-    found = load_run(path)
+        found.save(path)
+    found = Run.load(path)
     again_path = path.with_name(f"replay-{fingerprint}-{TIME_STEP:g}-{EPS:g}.nc")
     if not again_path.exists():
         report, again = replay_gait(found)
         again.attrs["replay"] = json.dumps(report.as_dict())
-        save_run(again_path, again)
-    again = load_run(again_path)
+        again.save(again_path)
+    again = Run.load(again_path)
     return Gait(found, again, **json.loads(found.attrs["plan"]), replayed=json.loads(again.attrs["replay"]))
 
 

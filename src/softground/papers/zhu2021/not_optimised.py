@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import xarray as xr
-
 from softground.papers.study import Check, Film, Findings, Options, Row, Study, Table, above
 from softground.papers.zhu2021 import gaits, slopes
 from softground.papers.zhu2021.pictures import gait_figure
@@ -11,6 +9,7 @@ from softground.papers.zhu2021.table_one import SLOPES, TRACKED_ON_TEN_DEGREES
 from softground.planning import GaitProblem, gait_metrics
 from softground.planning.guesses import down_sampled, standing_alike
 from softground.planning.replay import TIME_STEP, simulate, slip_per_metre
+from softground.runs import Run
 
 SLOPE, QUICK_SLOPE = 10.0, 2.5
 
@@ -37,7 +36,7 @@ def perform(options: Options) -> Findings:
     )
 
 
-def tracked_there(problem: GaitProblem, gait: gaits.Gait) -> xr.Dataset:
+def tracked_there(problem: GaitProblem, gait: gaits.Gait) -> Run:
     """A gait of another terrain, run on this one with its torques and joint servos, from as deep in the ground."""
     trajectory = gait.trajectory
     q = trajectory.q.copy()
@@ -45,7 +44,7 @@ def tracked_there(problem: GaitProblem, gait: gaits.Gait) -> xr.Dataset:
     return simulate(problem.robot, problem.ground, trajectory._replace(q=q))
 
 
-def measured(problem: GaitProblem, run: xr.Dataset) -> Row:
+def measured(problem: GaitProblem, run: Run) -> Row:
     """The paper's metrics of a run, at the knots of the problem, and its slip."""
     every = round(problem.dt / TIME_STEP)
     metrics = gait_metrics(problem, down_sampled(run, 0, every, (run.sizes["time"] - 1) // every + 1))

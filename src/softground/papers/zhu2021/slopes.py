@@ -13,7 +13,7 @@ from softground.papers.study import Check, Findings, Options, Row, Study, Table
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.pictures import gait_figure
 from softground.papers.zhu2021.table_one import SLOPES
-from softground.simulation.figures import COLOURS, STYLE
+from softground.runs.figures import COLOURS, STYLE
 
 QUICK = (-2.5, 2.5)
 SHOWN = (-20.0, 20.0)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-import xarray as xr
 from matplotlib.figure import Figure
 
 from softground.media.named import sand
@@ -22,6 +21,7 @@ from softground.papers.zhu2021.pictures import convergence_figure
 from softground.planning import GaitProblem, Trajectory, walk, walking
 from softground.planning.guesses import stance
 from softground.robots import Robot
+from softground.runs import Run
 from softground.simulation import Ground
 
 SPEED, PERIOD, LIFT = 0.3, 1.0, 0.15  # m/s, s, m
@@ -87,7 +87,7 @@ def _checks(gait: gaits.Gait) -> list[Check]:
     ]
 
 
-def figure(rows: dict[str, xr.Dataset]) -> Figure:
+def figure(rows: dict[str, Run]) -> Figure:
     """The robot from its right at several moments."""
     end = min(float(run["time"].values[-1]) for run in rows.values())
     return strip_figure(rows, np.linspace(0.0, end, MOMENTS).tolist(), window=(-0.6, 0.6, -0.6, 0.4), follow=True)

@@ -4,9 +4,9 @@ import pytest
 
 from softground.media.named import sand
 from softground.robots import Robot
-from softground.simulation import Simulator, run
-from softground.simulation.figures import COLOURS, run_figure, save_figure
-from softground.simulation.summary import summarise
+from softground.runs import run
+from softground.runs.figures import COLOURS, run_figure, save_figure
+from softground.simulation import Simulator
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def test_figure_has_labelled_axes_and_a_curve_per_foot(fallen, tmp_path):
 
 def test_summary_of_a_foot_at_rest(fallen):
     """At rest the sand carries the weight: the mean vertical force over the second half is m g."""
-    summary = summarise(fallen)
+    summary = fallen.summary()
     assert summary["mean_vertical_force_n"] == pytest.approx(summary["weight_n"], rel=2e-3)
     assert 0 < summary["mean_sinkage_m"] <= summary["greatest_sinkage_m"]
     assert summary["seconds"] == pytest.approx(0.6)

@@ -1,6 +1,6 @@
 """Files of older versions: what their descriptions of classes said, in today's terms.
 
-A class whose fields changed has an entry here under its path; `up_to_date` leaves descriptions of today as they are.
+A class whose fields changed has an entry here under its name; `up_to_date` leaves descriptions of today as they are.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ def _wrench_space(fields: Fields) -> Fields:
 
 
 _UPDATES: dict[str, Callable[[Fields], Fields]] = {
-    "softground.media.resistive.medium:Resistive": _renamed(stress_law="law"),
-    "softground.media.wrench_space:WrenchSpace": _wrench_space,
-    "softground.media.learned:LearnedSpace": _wrench_space,
-    "softground.media.noise:Noisy": _renamed(sigma_force="sigma", foot=None),
-    "softground.media.visco_elastic.medium:ViscoElastic": _renamed(sole=None, components=None),
-    "softground.media.visco_elastic.medium:Firm": _renamed(sole=None, components=None),
-    "softground.media.wedge.medium:Wedge": _renamed(sole=None, components=None),
+    "resistive": _renamed(stress_law="law"),
+    "wrench-space": _wrench_space,
+    "learned-space": _wrench_space,
+    "noisy": _renamed(sigma_force="sigma", foot=None),
+    "visco-elastic": _renamed(sole=None, components=None),
+    "firm": _renamed(sole=None, components=None),
+    "wedge": _renamed(sole=None, components=None),
 }
 
 
-def up_to_date(path: str, fields: Fields) -> Fields:
-    """Fields of a class, as today's class of this path has them."""
-    return _UPDATES[path](fields) if path in _UPDATES else fields
+def up_to_date(name: str, fields: Fields) -> Fields:
+    """Fields of a class, as today's class of this name has them."""
+    return _UPDATES[name](fields) if name in _UPDATES else fields

@@ -11,12 +11,13 @@ from softground.cli import app
 from softground.errors import OptionError
 from softground.media import sand
 from softground.robots import Robot
-from softground.simulation import Simulator, load_run, run, save_run
-from softground.simulation.base_orientation import base_tilt, heading
-from softground.simulation.cost_of_transport import describe_cost, loaded_intervals, stance_rows, walk_cost
-from softground.simulation.description import describe
-from softground.simulation.fall import find_fall
-from softground.simulation.motor_work import motor_work
+from softground.runs import Run, run
+from softground.runs.base_orientation import base_tilt, heading
+from softground.runs.cost_of_transport import describe_cost, stance_rows, walk_cost
+from softground.runs.description import describe
+from softground.runs.motor_work import motor_work
+from softground.runs.stances import loaded_intervals
+from softground.simulation import Simulator
 from softground.surfaces import Plane
 
 MASS, SPEED, DT = 10.0, 0.4, 0.01
@@ -41,12 +42,13 @@ def walk(seconds=2.0, *, tilt=0.0, drop=1.0, slope=0.0):
     height = np.where(late, drop, 1.0) * 0.5 / np.cos(slope)
     position = np.stack([SPEED * time, 0 * time, height + np.tan(slope) * SPEED * time], axis=-1)
     ground = {"surface": describe(Plane(slope=slope).to_dict(), {})}
-    return xr.Dataset(
+    dataset = xr.Dataset(
         {
             "configuration": (("time", "q"), configuration),
             "velocity": (("time", "v"), np.tile([3.0, 2.0], (count, 1))),
             "torque": (("time", "motor"), np.where(left[:, None], [10.0, -5.0], [0.0, 0.0])),
             "wrench_world": (("time", "foot", "wrench_axis"), wrench),
+            "depth": (("time", "foot"), np.zeros((count, 2))),
             "base_position": (("time", "xyz"), position),
             "base_quaternion": (("time", "quaternion"), quaternion),
             "center_of_mass": (("time", "xyz"), position),
@@ -69,6 +71,7 @@ def walk(seconds=2.0, *, tilt=0.0, drop=1.0, slope=0.0):
             "simulator_recipe": json.dumps(ground),
         },
     )
+    return Run(dataset)
 
 
 def test_walk_and_stances_by_hand():
@@ -104,10 +107,10 @@ def test_part_of_a_run():
 @pytest.mark.parametrize(
     ("dataset", "reason"),
     [
-        (walk(drop=0.45), "the centre of mass is 0.225 m high, 0.500 m at the start"),
+        (walk(drop=0.45), "the centre of mass is 0.225 m over the ground, 0.500 m when standing"),
         (walk(tilt=1.2), "the base leans 69 degrees"),
         (walk(tilt=-1.2), "the base leans 69 degrees"),
-        (walk().assign_attrs(ended="non-finite"), "the state became non-finite"),
+        (walk().assign({"ended": "non-finite"}), "the state became non-finite"),
     ],
 )
 def test_a_fall_has_no_cost(dataset, reason):
@@ -122,7 +125,7 @@ def test_a_fall_has_no_cost(dataset, reason):
 
 
 def test_lower_and_leaning_but_on_its_feet():
-    assert find_fall(walk(drop=0.55, tilt=1.0)) is None
+    assert walk(drop=0.55, tilt=1.0).fall() is None
     np.testing.assert_allclose(base_tilt(walk(tilt=1.0))[[0, -1]], [0.0, 1.0], atol=1e-9)
 
 
@@ -131,8 +134,8 @@ def test_heights_are_over_the_ground(slope):
     """Down a slope the centre of mass ends below half its first height over z = 0, and the robot has not fallen."""
     downhill = walk(4.0, slope=slope)
     assert (downhill["center_of_mass"][-1, 2] < 0.25) == (slope < 0)
-    assert find_fall(downhill) is None
-    assert find_fall(walk(4.0, slope=slope, drop=0.45)).reason.endswith("0.225 m high, 0.500 m at the start")
+    assert downhill.fall() is None
+    assert walk(4.0, slope=slope, drop=0.45).fall().reason.endswith("0.225 m over the ground, 0.500 m when standing")
 
 
 def test_going_nowhere_has_no_cost():
@@ -181,7 +184,7 @@ def dragged(tmp_path_factory):
     force = np.tile([60.0, float(robot.total_mass) * 9.81 - 30.0, 0.0], (50, 1))
     dataset = run(simulator, simulator.initial_state(height=0.0), force, progress=False, title="dragged foot")
     path = tmp_path_factory.mktemp("cost") / "run.nc"
-    save_run(path, dataset)
+    dataset.save(path)
     return path, dataset
 
 
@@ -210,10 +213,10 @@ def test_command(dragged):
 def test_files_of_softground_0_1_open_and_have_a_cost(dragged, tmp_path):
     """They keep neither gravity nor the base's orientation: the Earth's, and the pitch, are taken."""
     _, dataset = dragged
-    old = dataset.drop_vars(["base_quaternion", "quaternion"])
+    old = dataset.dataset.drop_vars(["base_quaternion", "quaternion"])
     del old.attrs["gravity_m_per_s2"]
     old.to_netcdf(tmp_path / "old.nc", engine="h5netcdf")
-    loaded = load_run(tmp_path / "old.nc")
+    loaded = Run.load(tmp_path / "old.nc")
     costs = [walk_cost(one).walk for one in (loaded, dataset)]
     assert vars(costs[0]) == pytest.approx(vars(costs[1]), rel=1e-12)
     np.testing.assert_allclose(base_tilt(loaded), base_tilt(dataset), atol=1e-12)
@@ -230,9 +233,9 @@ def test_the_work_of_steady_forces_does_not_depend_on_how_many_samples_are_kept(
 
 def test_command_reports_a_fall(dragged, tmp_path):
     _, dataset = dragged
-    fallen = dataset.copy(deep=True)
+    fallen = Run(dataset.dataset.copy(deep=True))
     fallen["base_quaternion"].values[25:] = [np.cos(1.0), 0.0, np.sin(1.0), 0.0]
-    save_run(tmp_path / "fall.nc", fallen)
+    fallen.save(tmp_path / "fall.nc")
     result = CliRunner().invoke(app, ["cost", str(tmp_path / "fall.nc"), "--json"])
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)

@@ -15,19 +15,20 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import numpy as np
-import xarray as xr
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Float, Int
 from rich.console import Console
 
 from softground.arrays import Array
 from softground.errors import OptionError
-from softground.simulation.run_dataset import run_dataset, troubles
-from softground.simulation.running import TorqueSequence, progress_bar, steps_in
+from softground.runs.compiled_loop import TorqueSequence, progress_bar, steps_in
+from softground.runs.dataset import RunInfo
+from softground.runs.fall import FALLEN, FallWatch
+from softground.runs.run import Run
 from softground.simulation.simulator import Simulator, State
 
-#: Periods between two movements of the progress bar.
-SHOWN_EVERY = 100
+#: Periods between two movements of the progress bar, and between two looks whether the robot has fallen.
+SHOWN_EVERY, LOOK_EVERY = 100, 10
 
 
 class Measurement(NamedTuple):
@@ -55,16 +56,18 @@ def run_closed_loop(
     seconds: float,
     *,
     period: float | None = None,
+    stop_at_fall: bool = False,
     progress: bool = True,
     label: str = "simulating",
     title: str = "",
     command: str = "",
-) -> xr.Dataset:
-    """Simulate with a controller on the host; the run as a dataset, one sample a period (see `run_dataset`).
+) -> Run:
+    """Simulate with a controller on the host; the `Run`, with one sample a period.
 
     period: between two calls of the controller (s), a whole number of the simulator's steps; by default one. The
     torques are kept as the run's control, so `repeat` gives the same run without the controller. The run ends
-    early at Ctrl-C, at a non-finite state, or when the controller raises `Stop`; the attribute `ended` says which.
+    early at Ctrl-C, at a non-finite state, when the controller raises `Stop`, or, with `stop_at_fall`, when the robot
+    has fallen; the attribute `ended` says which.
     """
     dt = float(simulator.dt)
     every = steps_in_period(dt, period)
@@ -75,24 +78,27 @@ def run_closed_loop(
         began = time.perf_counter()
         tick, unpack = _compiled_tick(simulator, state, every)
         compiled = time.perf_counter()
-        rows, torques, after, ended = _loop(simulator, tick, every * dt, state, controller, ticks, bar, task)
+        fallen = FallWatch(simulator, np.asarray(state.q)) if stop_at_fall else None
+        rows, torques, after, ended = _loop(simulator, tick, every * dt, state, controller, fallen, ticks, bar, task)
     elapsed = time.perf_counter() - compiled
     if not rows:
         raise KeyboardInterrupt if ended == "interrupted" else OptionError(f"the controller would not start: {ended}")
     _, history, counts = jax.tree.map(np.asarray, jax.jit(jax.vmap(unpack))(np.array(rows)))
-    dataset = run_dataset(
-        simulator,
-        state,
-        after,
-        history,
-        TorqueSequence(np.array(torques), np.asarray(dt), np.asarray(state.time), every),
-        tally={"steps": every * len(rows)} | {name: int(count.sum()) for name, count in counts._asdict().items()},
-        options={"every": every, "seed": None, "command": command, "ended": ended, "title": title},
-        timing={"compile_seconds": compiled - began, "steps_per_second": every * len(rows) / max(elapsed, 1e-9)},
+    info = RunInfo(
+        steps=every * len(rows),
+        **{name: int(count.sum()) for name, count in counts._asdict().items()},
+        every=every,
+        ended=ended,
+        compile_seconds=compiled - began,
+        steps_per_second=every * len(rows) / max(elapsed, 1e-9),
+        command=command,
+        title=title,
     )
-    for line in troubles(dataset):
+    control = TorqueSequence(np.array(torques), np.asarray(dt), np.asarray(state.time), every)
+    made = Run.of(simulator, state, after, history, control, info)
+    for line in made.troubles():
         console.print(f"[yellow]{line}", soft_wrap=True)
-    return dataset
+    return made
 
 
 def steps_in_period(dt: float, period: float | None) -> int:
@@ -144,7 +150,7 @@ def _compiled_tick(simulator: Simulator, state: State, every: int):
     return partial(jax.jit(flat_tick).lower(numbers, state, torque).compile(), numbers), unpack
 
 
-def _loop(simulator: Simulator, tick, period: float, state: State, controller: Controller, ticks: int, bar, task):
+def _loop(simulator: Simulator, tick, period, state: State, controller: Controller, fallen, ticks: int, bar, task):
     """Rows and torques of the periods run, the state after them, and how it ended."""
     start = float(state.time)
     rows: list[np.ndarray] = []
@@ -160,6 +166,9 @@ def _loop(simulator: Simulator, tick, period: float, state: State, controller: C
             sensed = _sensed(simulator, rows[-1])
             if not (np.isfinite(sensed[0]).all() and np.isfinite(sensed[1]).all()):
                 ended = "non-finite"
+                break
+            if fallen is not None and number % LOOK_EVERY == 0 and (reason := fallen(sensed[0])):
+                ended = FALLEN + reason
                 break
             if number % SHOWN_EVERY == 0:
                 bar.update(task, completed=number + 1, note=f"t = {start + (number + 1) * period:.2f} s")

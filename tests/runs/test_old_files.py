@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from softground import media
-from softground.simulation.description import describe, restore
+from softground.runs.description import describe, restore
 
 ARRAYS = {"coefficients": np.arange(24.0).reshape(2, 4, 3) * [[[1.0], [1.0], [1.0], [0.0]]]}
 NUMBER = {"array": 1.0, "dtype": "float64"}

@@ -8,10 +8,9 @@ from typing import Any
 import jax
 import numpy as np
 
-import softground.media  # noqa: F401  (descriptions of media are looked up among imported classes)
 from softground.errors import FileFormatError, SoftgroundError
 from softground.robots import Robot
-from softground.simulation.description import describe, restore
+from softground.runs.description import describe, restore
 from softground.simulation.ground import Ground
 from softground.simulation.simulator import Simulator
 from softground.surfaces import Surface

@@ -16,21 +16,18 @@ import jax
 import mujoco
 import numpy as np
 import pytest
-import xarray as xr
 from scipy.spatial.transform import Rotation
 
 from softground.errors import OptionError
 from softground.media import Firm
 from softground.media.base import COMPONENTS
 from softground.robots import Robot
+from softground.runs import Run
+from softground.runs.base_orientation import base_tilt, heading
+from softground.runs.cost_of_transport import describe_cost, stance_rows, walk_cost
+from softground.runs.dataset import RunInfo
+from softground.runs.way import way_ahead
 from softground.simulation import Ground, Record, Simulator, State
-from softground.simulation.base_orientation import base_tilt, heading
-from softground.simulation.cost_of_transport import describe_cost, stance_rows, walk_cost
-from softground.simulation.fall import find_fall
-from softground.simulation.over_ground import height_over_ground
-from softground.simulation.run_dataset import run_dataset
-from softground.simulation.summary import summarise
-from softground.simulation.way import way_ahead
 from softground.surfaces import Plane
 
 DT, SAMPLES = 0.01, 241
@@ -125,7 +122,7 @@ def plane_of(scene: Scene) -> Plane:
     return Plane(slope=np.arctan2(np.hypot(x, y), z), heading=np.arctan2(-y, -x), point=scene.moved)
 
 
-def walk(scene: Scene, *, fall: str = "", every: int = 1) -> xr.Dataset:
+def walk(scene: Scene, *, fall: str = "", every: int = 1) -> Run:
     """A walk round a corner, swaying and waddling; half way it "leans" or "sinks", both falls, or "spins".
 
     The second motor brakes while the first drives. Feet change every 0.3 s.
@@ -160,7 +157,7 @@ def walk(scene: Scene, *, fall: str = "", every: int = 1) -> xr.Dataset:
     )
 
 
-def dataset_of(simulator: Simulator, q, v, torque, wrench, every=1) -> xr.Dataset:
+def dataset_of(simulator: Simulator, q, v, torque, wrench, every=1) -> Run:
     """A run of these states, torques and wrenches, as if simulated."""
     count, feet, size = len(q), len(simulator.robot.feet), len(COMPONENTS[simulator.feet_medium.kind])
     zeros = np.zeros((count, feet))
@@ -180,16 +177,7 @@ def dataset_of(simulator: Simulator, q, v, torque, wrench, every=1) -> xr.Datase
     )
     kept = jax.tree.map(lambda values: values[::every], record)
     start = State(np.zeros(()), q[0], v[0], None, np.zeros((2, feet, size)))
-    return run_dataset(
-        simulator,
-        start,
-        start,
-        kept,
-        None,
-        tally={"steps": count, "not_converged": 0, "outside_data": 0, "iterations": 0},
-        options={"every": every, "seed": None, "command": "", "ended": "finished", "title": ""},
-        timing={"compile_seconds": 0.0, "steps_per_second": 0.0},
-    )
+    return Run.of(simulator, start, start, kept, None, RunInfo(steps=count, every=every))
 
 
 @cache
@@ -197,16 +185,16 @@ def simulator_of(scene: Scene) -> Simulator:
     return Simulator(robot_of(scene), Ground(Firm(), plane_of(scene)), DT)
 
 
-def measured(dataset: xr.Dataset) -> dict[str, np.ndarray]:
+def measured(dataset: Run) -> dict[str, np.ndarray]:
     """Every number that is measured of a run."""
     cost = walk_cost(dataset)
     stances = stance_rows(cost)
-    summary = summarise(dataset)
+    summary = dataset.summary()
     told = {f"cost: {name}": value for name, value in describe_cost(cost).items()}
     told |= {f"stances: {name}": [row[name] for row in stances] for name in stances[0] if name != "foot"}
     numbers = ("distance_m", "weight_n", "mean_vertical_force_n", "motor_work_j", "mean_sinkage_m", "seconds")
     told |= {f"summary: {name}": summary[name] for name in numbers}
-    told |= {"way": way_ahead(dataset), "heading": heading(dataset), "height": height_over_ground(dataset)}
+    told |= {"way": way_ahead(dataset), "heading": heading(dataset), "height": dataset.height()}
     return {name: np.asarray(value, float) for name, value in told.items()}
 
 
@@ -263,10 +251,10 @@ def test_the_same_walk_measures_the_same(scene):
 def test_the_same_falls_are_seen_and_no_others(scene):
     """On a slope the walk leans less against gravity than against the ground, yet by more than 60 degrees."""
     for fall in ("leans", "sinks"):
-        found, other = (find_fall(walk(one, fall=fall)) for one in (scene, Scene()))
+        found, other = (walk(one, fall=fall).fall() for one in (scene, Scene()))
         assert found.time == other.time == pytest.approx(DT * (SAMPLES // 2 + 1))
         assert found.reason == other.reason or (fall == "leans" and not scene.gravity_turns)
-    assert find_fall(walk(scene, fall="spins")) is None
+    assert walk(scene, fall="spins").fall() is None
 
 
 @pytest.mark.parametrize("frame", FRAMES)
@@ -282,7 +270,7 @@ def test_turning_round_on_a_steep_slope_is_no_fall(frame, stands):
     q[:, :3], q[:, 3:7] = slope.apply([0.0, 0.0, 0.5]), attitude.as_quat(scalar_first=True)
     turning = dataset_of(simulator_of(scene), q, np.zeros((50, 8)), np.zeros((50, 2)), np.zeros((50, 2, 6)))
     np.testing.assert_allclose(base_tilt(turning), 0.0, atol=1e-9)
-    assert find_fall(turning) is None
+    assert turning.fall() is None
 
 
 LEVEL = {name: scene for name, scene in SCENES.items() if scene.turned != TILTED}
@@ -341,7 +329,7 @@ def test_planar_bases_that_turn_over(written_as, tmp_path):
     place = np.column_stack([0.1 * pitch, 0 * pitch, 0 * pitch + 0.7])
     np.testing.assert_allclose(run["base_position"], place, atol=1e-9)
     np.testing.assert_allclose(base_tilt(run), np.pi - np.abs(np.pi - pitch), atol=1e-9)
-    assert find_fall(run).time == pytest.approx(DT * np.flatnonzero(pitch > np.pi / 3)[0])
+    assert run.fall().time == pytest.approx(DT * np.flatnonzero(pitch > np.pi / 3)[0])
     np.testing.assert_allclose(heading(run)[pitch < 3], 0.0, atol=1e-9)
 
 
@@ -389,11 +377,11 @@ def test_centre_of_mass_of_a_robot_whose_masses_were_changed():
 
 
 def test_no_weight_no_cost_and_no_height_no_dimensionless_speed():
-    weightless = walk(Scene()).assign_attrs(gravity_m_per_s2=np.zeros(3))
+    weightless = walk(Scene()).assign({"gravity_m_per_s2": np.zeros(3)})
     with pytest.raises(OptionError, match="no gravity"):
         walk_cost(weightless)
     buried = walk(Scene(moved=(0.0, 0.0, -2.0)))
-    buried = buried.assign_attrs(simulator_recipe=walk(Scene()).attrs["simulator_recipe"])  # the ground stays at 0
+    buried = buried.assign({"simulator_recipe": walk(Scene()).attrs["simulator_recipe"]})  # the ground stays at 0
     described = describe_cost(walk_cost(buried))
     assert described["dimensionless_speed"] is None
     assert described["com_height_m"] == pytest.approx(float(reference()["cost: com_height_m"]) - 2.0)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+from dataclasses import dataclass
 from typing import Any
 
-import mujoco
 import numpy as np
 import xarray as xr
 from scipy.spatial.transform import Rotation
 
 from softground.media.base import COMPONENTS
 from softground.robots import Robot
-from softground.simulation.description import describe
+from softground.runs.description import describe
+from softground.runs.names import public_name
+from softground.runs.placement import Place, Placement
+from softground.runs.recipe import simulator_recipe
 from softground.simulation.simulator import Record, Simulator, State
-from softground.simulation.simulator_recipe import simulator_recipe
 
-FORMAT, VERSION = "softground-run", 1
+FORMAT, VERSION = "softground-run", 2
 
 WRENCH_AXES = ("fx", "fy", "fz", "tx", "ty", "tz")
 TWIST_AXES = ("vx", "vy", "vz", "wx", "wy", "wz")
@@ -72,16 +74,39 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str, str]] = {
 }
 
 
+@dataclass(frozen=True)
+class RunInfo:
+    """How a run was made, and how it went."""
+
+    steps: int
+    every: int = 1  # steps per sample
+    not_converged: int = 0  # steps
+    outside_data: int = 0  # steps in which a foot left the medium's data
+    iterations: int = 0  # of the solver, over all steps
+    ended: str = "finished"  # or "interrupted", "non-finite", or the reason that a controller gave
+    compile_seconds: float = 0.0
+    steps_per_second: float = 0.0
+    seed: int | None = None
+    command: str = ""
+    title: str = ""
+
+    def attributes(self) -> dict[str, Any]:
+        return {
+            "steps": self.steps,
+            "every": self.every,
+            "steps_not_converged": self.not_converged,
+            "steps_outside_data": self.outside_data,
+            "mean_iterations": self.iterations / max(self.steps, 1),
+            "ended": self.ended,
+            "compile_seconds": self.compile_seconds,
+            "steps_per_second": self.steps_per_second,
+            "seed": "none" if self.seed is None else self.seed,
+            "command": self.command,
+        }
+
+
 def run_dataset(
-    simulator: Simulator,
-    start: State,
-    final: State,
-    history: Record,
-    control: Any,
-    *,
-    tally: dict[str, int],
-    options: dict[str, Any],
-    timing: dict[str, float],
+    simulator: Simulator, start: State, final: State, history: Record, control: Any, info: RunInfo
 ) -> xr.Dataset:
     """Dataset of a run from `start` to `final` under `control`; `history` has a leading axis of samples."""
     robot = simulator.robot
@@ -103,52 +128,16 @@ def run_dataset(
             "format": FORMAT,
             "format_version": VERSION,
             "softground_version": importlib.metadata.version("softground"),
-            "title": options["title"] or f"{robot.name} on {type(simulator.ground.medium).__name__}",
+            "title": info.title or f"{robot.name} on {public_name(type(simulator.ground.medium))}",
             "robot": robot.name,
             "mass_kg": float(robot.total_mass),
             "gravity_m_per_s2": np.asarray(robot.gravity, dtype=float),
             "precision": str(np.asarray(history.q).dtype),
             "dt_s": float(simulator.dt),
-            "steps": tally["steps"],
-            "steps_not_converged": tally["not_converged"],
-            "steps_outside_data": tally["outside_data"],
-            "mean_iterations": tally["iterations"] / max(tally["steps"], 1),
-            "every": options["every"],
-            "seed": "none" if options["seed"] is None else options["seed"],
-            "command": options["command"],
-            "ended": options["ended"],
-            **timing,
+            **info.attributes(),
             **{f"{key}_recipe": json.dumps(value) for key, value in recipe.items()},
         },
     )
-
-
-def troubles(dataset: xr.Dataset) -> list[str]:
-    """What a user must know of a run that did not go as asked, one line each."""
-    attrs, lines = dataset.attrs, []
-    last = float(dataset["time"][-1])
-    if attrs["ended"] == "interrupted":
-        lines.append(f"interrupted: the run ends at t = {last:.3f} s")
-    if attrs["ended"] == "non-finite":
-        fastest = np.abs(dataset["velocity"].values[-1])
-        worst = str(dataset["v"].values[int(np.argmax(fastest))])
-        lines.append(
-            f"stopped: the state became non-finite in the step after t = {last:.3f} s (fastest then: {worst} "
-            f"at {fastest.max():.3g}); try a smaller dt, check the gains and the torques"
-        )
-    if attrs["ended"] not in ("finished", "interrupted", "non-finite"):
-        lines.append(f"ended at t = {last:.3f} s: {attrs['ended']}")
-    if attrs["steps_not_converged"]:
-        lines.append(
-            f"{attrs['steps_not_converged']} of {attrs['steps']} steps did not converge: their forces are "
-            "approximate; a larger eps or a smaller dt helps"
-        )
-    if attrs["steps_outside_data"]:
-        lines.append(
-            f"{attrs['steps_outside_data']} of {attrs['steps']} steps had a foot deeper or more tilted than "
-            "the medium's data: forces there are extrapolated"
-        )
-    return lines
 
 
 def _values(robot: Robot, history: Record) -> dict[str, np.ndarray]:
@@ -159,47 +148,11 @@ def _values(robot: Robot, history: Record) -> dict[str, np.ndarray]:
 
 
 def _base_motion(robot: Robot, configurations: np.ndarray) -> dict[str, np.ndarray]:
-    """Base pose and centre of mass, by MuJoCo: no compilation for a few thousand samples."""
-    model = robot.mujoco_model()
-    data = mujoco.MjData(model)
-    base = base_body(robot, model)
-    moving = [model.body(name).id for name in robot.body_names]
-    # Masses as they are now, which MuJoCo's model does not know; centres of mass in the bodies' own frames.
-    mass = np.asarray(robot.parameters.mass, dtype=float)
-    inside = np.asarray(robot.parameters.com, dtype=float) - np.asarray(robot.parameters.body_origin, dtype=float)
-
-    def place(q: np.ndarray):
-        data.qpos[:] = q
-        mujoco.mj_kinematics(model, data)
-        centers = data.xpos[moving] + np.einsum("bij,bj->bi", data.xmat[moving].reshape(-1, 3, 3), inside)
-        return data.xpos[base].copy(), data.xquat[base].copy(), mass @ centers / mass.sum()
-
-    position, quaternion, center = (np.array(values) for values in zip(*map(place, configurations), strict=True))
-    return {
-        "base_position": position,
-        "base_quaternion": quaternion,
-        "base_pitch": _pitch(quaternion, place(np.asarray(robot.posture))[1], robot.planar),
-        "center_of_mass": center,
-    }
-
-
-def base_body(robot: Robot, model: mujoco.MjModel) -> int:
-    """The body of MuJoCo's model that is the robot's base: the first that moves.
-
-    A base may be written as a chain of bodies, each on a slide or a hinge: then it is the last of those that hang on
-    one another without a motor and have, together, no more freedom than a free base (6, in the plane 3).
-    """
-    driven = {int(model.dof_bodyid[dof]) for dof in robot.actuated}
-    moving = [model.body(name).id for name in robot.body_names]
-    base, most = moving[0], 3 if robot.planar else 6
-    freedoms = int(model.body_dofnum[base])
-    while base not in driven:
-        next_ones = [b for b in moving if model.body_weldid[model.body_parentid[b]] == base]
-        freedoms += sum(int(model.body_dofnum[b]) for b in next_ones)
-        if len(next_ones) != 1 or next_ones[0] in driven or freedoms > most:
-            break
-        base = next_ones[0]
-    return base
+    """Base pose and centre of mass over time."""
+    place = Placement(robot)
+    along = Place(*(np.array(values) for values in zip(*map(place, configurations), strict=True)))
+    upright = place(np.asarray(robot.posture)).base_quaternion
+    return along._asdict() | {"base_pitch": _pitch(along.base_quaternion, upright, robot.planar)}
 
 
 def _pitch(quaternion: np.ndarray, posture: np.ndarray, planar: bool) -> np.ndarray:

@@ -7,30 +7,27 @@ taken, so that one motor may drive with what another brakes; `per_motor` takes t
 for motors that cannot share. A walk that falls has no cost of transport, and neither has one that gets nowhere.
 
 The integral is the sum over steps of |torque . displacement of the joints| (`motor_work`), the way is along the ground
-and in the robot's own heading (`way`), heights are distances from the ground's surface (`over_ground`), and the weight
-is that under the gravity of the robot's model (`gravity`). A robot that walks backwards gets ahead, too: no model says
+and in the robot's own heading (`way`), heights are distances from the ground's surface, and the weight is that
+under the gravity of the robot's model. A robot that walks backwards gets ahead, too: no model says
 where its front is.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
 from softground.errors import OptionError
-from softground.simulation.fall import Fall, find_fall
-from softground.simulation.gravity import gravity_of, vertical_force, weight_of
-from softground.simulation.motor_work import motor_work
-from softground.simulation.over_ground import height_over_ground
-from softground.simulation.way import way_ahead
+from softground.runs.fall import Fall, find_fall
+from softground.runs.motor_work import motor_work
+from softground.runs.stances import find_stances
+from softground.runs.way import way_ahead
 
-CARRIES = 0.1
-"""A foot is in stance while it carries more than this share of the weight."""
-SHORTEST_STANCE = 0.02
-"""s: what is shorter is a bounce."""
+if TYPE_CHECKING:
+    from softground.runs.run import Run
+
 SHORTEST_WAY = 1e-3
 """m: a robot that moves less goes nowhere."""
 
@@ -92,65 +89,46 @@ class WalkCost:
         return np.array([cost for cost in costs if cost is not None])
 
 
-def walk_cost(dataset: xr.Dataset, start: float | None = None, end: float | None = None) -> WalkCost:
+def walk_cost(run: Run, start: float | None = None, end: float | None = None) -> WalkCost:
     """Cost of transport of a run between two times (s), by default all of it."""
-    if dataset.sizes["motor"] == 0:
-        raise OptionError(f"{dataset.attrs['robot']} has no motors, so moving costs it nothing")
-    if not weight_of(dataset):
+    if run.sizes["motor"] == 0:
+        raise OptionError(f"{run.attrs['robot']} has no motors, so moving costs it nothing")
+    if not run.weight:
         raise OptionError("the run has no gravity: without weight there is no cost of transport")
-    fall = find_fall(dataset)
+    fall = find_fall(run)
     if fall is not None:
         return WalkCost(fall, None, ())
-    part = _between(with_way(dataset), start, end)
-    return WalkCost(None, cost_over(part), tuple(stances(part)))
+    part = _between(with_way(run), start, end)
+    stances = tuple(StanceCost(stance.foot, cost_over(part.isel(time=stance.samples))) for stance in find_stances(part))
+    return WalkCost(None, cost_over(part), stances)
 
 
-def _between(dataset: xr.Dataset, start: float | None, end: float | None) -> xr.Dataset:
-    part = dataset.sel(time=slice(start, end))
+def _between(run: Run, start: float | None, end: float | None) -> Run:
+    part = run.sel(time=slice(start, end))
     if part.sizes["time"] < 2:
-        first, last = float(dataset["time"][0]), float(dataset["time"][-1])
+        first, last = float(run["time"][0]), float(run["time"][-1])
         raise OptionError(f"the run lasts from {first:g} to {last:g} s: nothing between {start} and {end} s")
     return part
 
 
-def with_way(dataset: xr.Dataset) -> xr.Dataset:
+def with_way(run: Run) -> Run:
     """A run with the `way` (m) of its centre of mass ahead, since its start, and its `height` (m) over the ground."""
-    return dataset.assign(way=("time", way_ahead(dataset)), height=("time", height_over_ground(dataset)))
+    return run.assign(way=("time", way_ahead(run)), height=("time", run.height()))
 
 
-def cost_over(dataset: xr.Dataset) -> Cost:
+def cost_over(run: Run) -> Cost:
     """Cost of transport over all samples of a run `with_way`, or of a part of it."""
-    time, way, work = dataset["time"].values, dataset["way"].values, motor_work(dataset)
+    time, way, work = run["time"].values, run["way"].values, motor_work(run)
     return Cost(
         start=float(time[0]),
         end=float(time[-1]),
         distance=float(way[-1] - way[0]),
         energy=float(np.abs(work.sum(axis=1)).sum()),
         energy_per_motor=float(np.abs(work).sum()),
-        weight=weight_of(dataset),
-        gravity=float(np.linalg.norm(gravity_of(dataset))),
-        com_height=float(dataset["height"].mean()),
+        weight=run.weight,
+        gravity=float(np.linalg.norm(run.gravity)),
+        com_height=float(run["height"].mean()),
     )
-
-
-def stances(dataset: xr.Dataset) -> list[StanceCost]:
-    """Every stance that begins and ends within the run, in the order in which they begin."""
-    carried, weight = vertical_force(dataset), weight_of(dataset)
-    found = []
-    for foot, force in zip(dataset["foot"].values, carried.T, strict=True):
-        for first, last in loaded_intervals(force > CARRIES * weight):
-            cost = cost_over(dataset.isel(time=slice(first, last + 1)))
-            if cost.end - cost.start >= SHORTEST_STANCE:
-                found.append(StanceCost(str(foot), cost))
-    return sorted(found, key=lambda stance: stance.cost.start)
-
-
-def loaded_intervals(loaded: np.ndarray) -> list[tuple[int, int]]:
-    """First sample of every run of True, and the first sample after it; runs that touch an end are left out."""
-    change = np.diff(loaded.astype(int))
-    begins, ends = np.flatnonzero(change == 1) + 1, np.flatnonzero(change == -1) + 1
-    ends = ends[ends > begins[0]] if len(begins) else ends[:0]
-    return list(zip(begins.tolist(), ends.tolist(), strict=False))
 
 
 def describe_cost(cost: WalkCost) -> dict[str, Any]:

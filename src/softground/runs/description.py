@@ -1,25 +1,23 @@
 """Descriptions: any pytree of ours as plain JSON, and back, without pickle and without running constructors.
 
-A module is described by its class and its fields, an array by its numbers, or, where it is large or not
-finite, by the name under which it was put aside (a variable of the run file). What cannot be described (a
-plain function) is written as an opaque note, so that a run can always be saved; only repeating it then
-fails.
+A module is described by the name of its class (`names`) and its fields, an array by its numbers, or, where it is large
+or not finite, by the name under which it was put aside (a variable of the run file). What cannot be described (a plain
+function) is written as an opaque note, so that a run can always be saved; only repeating it then fails.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-import sys
 from collections.abc import Mapping
 from typing import Any
 
-import equinox as eqx
 import jax
 import numpy as np
 
 from softground.errors import FileFormatError
-from softground.simulation.old_files import up_to_date
+from softground.runs.names import canonical, class_called, public_name
+from softground.runs.old_files import up_to_date
 
 #: Arrays of more entries than this are put aside.
 LARGEST_INLINE = 16
@@ -43,12 +41,12 @@ def describe(value: Any, arrays: dict[str, np.ndarray], name: str = "value") -> 
             field.name: describe(getattr(value, field.name), arrays, f"{name}.{field.name}")
             for field in dataclasses.fields(value)
         }
-        return {"type": class_path(type(value)), "fields": fields}
+        return {"type": public_name(type(value)), "fields": fields}
     return {"opaque": repr(value)}
 
 
 def restore(description: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-    """The value of a description. Classes are looked up among those imported; nothing is imported or run."""
+    """The value of a description. Only our own classes are imported for it (`names`), and no constructor runs."""
     match description:
         case {"float": text}:
             return float(text)
@@ -60,9 +58,9 @@ def restore(description: Any, arrays: Mapping[str, np.ndarray]) -> Any:
             return tuple(restore(item, arrays) for item in items)
         case {"dict": items}:
             return {key: restore(item, arrays) for key, item in items.items()}
-        case {"type": path, "fields": fields}:
+        case {"type": name, "fields": fields}:
             restored = {key: restore(item, arrays) for key, item in fields.items()}
-            return _filled(find_class(path), up_to_date(path, restored), path)
+            return _filled(class_called(name), up_to_date(canonical(name), restored), name)
         case {"opaque": text}:
             raise FileFormatError(f"{text} is code, which a file does not hold: give it again by hand")
         case dict():
@@ -80,22 +78,6 @@ def is_opaque(description: Any) -> bool:
     return isinstance(description, list) and any(is_opaque(item) for item in description)
 
 
-def class_path(cls: type) -> str:
-    """Where a class is found: "module:name"."""
-    return f"{cls.__module__}:{cls.__qualname__}"
-
-
-def find_class(path: str) -> type:
-    """The class of a path, if its module is imported and it is a dataclass or an equinox module."""
-    module, _, name = path.partition(":")
-    found: Any = sys.modules.get(module)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    if not (isinstance(found, type) and (dataclasses.is_dataclass(found) or issubclass(found, eqx.Module))):
-        raise FileFormatError(f"{path} is not known here: import the module {module!r} that defines it, then load")
-    return found
-
-
 def _describe_array(array: np.ndarray, arrays: dict[str, np.ndarray], name: str) -> dict:
     if array.dtype.kind not in "biuf":
         return {"opaque": repr(array)}
@@ -111,7 +93,7 @@ def _stored(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     return np.asarray(arrays[name])
 
 
-def _filled(cls: type, fields: dict[str, Any], path: str) -> Any:
+def _filled(cls: type, fields: dict[str, Any], name: str) -> Any:
     """An instance with exactly these fields; its constructor has done its work before it was described.
 
     A field that older versions did not write has the metadata "absent_from_old_files", and its default stands for it.
@@ -121,10 +103,10 @@ def _filled(cls: type, fields: dict[str, Any], path: str) -> Any:
     expected = {field.name for field in dataclasses.fields(cls)}
     if expected != set(fields):
         raise FileFormatError(
-            f"{path} has fields {sorted(expected)}, the file gives {sorted(fields)}: it was written by "
+            f"{name} has fields {sorted(expected)}, the file gives {sorted(fields)}: it was written by "
             "another version of softground; install that one to repeat the run"
         )
     value = object.__new__(cls)
-    for name, item in fields.items():
-        object.__setattr__(value, name, item)
+    for field, item in fields.items():
+        object.__setattr__(value, field, item)
     return value

@@ -15,30 +15,34 @@ the motors do and undo in between is lost.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import xarray as xr
 from jaxtyping import Float
 
+if TYPE_CHECKING:
+    from softground.runs.run import Run
 
-def motor_work(dataset: xr.Dataset) -> Float[np.ndarray, "t-1 m"]:
+
+def motor_work(run: Run) -> Float[np.ndarray, "t-1 m"]:
     """Mechanical work (J) of every motor from each sample to the next, positive when it drives."""
-    torque = dataset["torque"].values
-    position = dataset["configuration"].sel(q=dataset["motor"].values).values
-    steps = _steps(dataset)[:, None]
+    torque = run["torque"].values
+    position = run["configuration"].sel(q=run["motor"].values).values
+    steps = _steps(run)[:, None]
     mean_torque = torque[:-1] + (steps - 1) / (2 * steps) * np.diff(torque, axis=0)
     return mean_torque * np.diff(position, axis=0)
 
 
-def motor_power(dataset: xr.Dataset) -> Float[np.ndarray, "t m"]:
+def motor_power(run: Run) -> Float[np.ndarray, "t m"]:
     """Mechanical power (W) of every motor, positive when it drives: mean from each sample to the next.
 
     Of the last sample, which nothing follows, it is that at the start of its step.
     """
-    last = dataset["torque"].values[-1] * dataset["velocity"].values[-1, dataset["motor_dof"].values]
-    between = motor_work(dataset) / (_steps(dataset) * float(dataset.attrs["dt_s"]))[:, None]
+    last = run["torque"].values[-1] * run["velocity"].values[-1, run["motor_dof"].values]
+    between = motor_work(run) / (_steps(run) * float(run.attrs["dt_s"]))[:, None]
     return np.concatenate([between, last[None]])
 
 
-def _steps(dataset: xr.Dataset) -> Float[np.ndarray, " t-1"]:
+def _steps(run: Run) -> Float[np.ndarray, " t-1"]:
     """Number of steps from each sample to the next."""
-    return np.maximum(np.round(np.diff(dataset["time"].values) / float(dataset.attrs["dt_s"])), 1.0)
+    return np.maximum(np.round(np.diff(run["time"].values) / float(run.attrs["dt_s"])), 1.0)

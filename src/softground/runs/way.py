@@ -15,24 +15,27 @@ slope the way is along the slope, longer than its projection by 1 / cos(slope).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import xarray as xr
 from jaxtyping import Float
 from scipy.spatial.transform import Rotation
 
-from softground.simulation.base_orientation import averaged, heading, least_rotation
-from softground.simulation.over_ground import ground_normal
+from softground.runs.base_orientation import averaged, heading, least_rotation
+
+if TYPE_CHECKING:
+    from softground.runs.run import Run
 
 
-def way_ahead(dataset: xr.Dataset) -> Float[np.ndarray, " t"]:
+def way_ahead(run: Run) -> Float[np.ndarray, " t"]:
     """Way (m) of the centre of mass ahead since the start of the run."""
-    time = dataset["time"].values
+    time = run["time"].values
     if len(time) < 2:
         return np.zeros(len(time))
-    normal = averaged(ground_normal(dataset), time)
-    angle = averaged(heading(dataset), time)
+    normal = averaged(run.ground_normal(), time)
+    angle = averaged(heading(run), time)
     normal, angle = np.concatenate([normal[:1], _between(normal)]), _between(angle)  # a step goes as half way along it
-    level = least_rotation(normal)[1:].inv().apply(np.diff(dataset["center_of_mass"].values, axis=0))
+    level = least_rotation(normal)[1:].inv().apply(np.diff(run["center_of_mass"].values, axis=0))
     upright = normal[0] / np.linalg.norm(normal[0])
     along = level - np.outer(level @ upright, upright)
     steps = Rotation.from_rotvec(-np.outer(angle, upright)).apply(along)

@@ -16,23 +16,14 @@ from softground.errors import FileFormatError, OptionError
 from softground.media import ViscoElastic
 from softground.media.named import sand
 from softground.robots import Robot
-from softground.simulation import (
-    Control,
-    Ground,
-    Simulator,
-    control_of,
-    load_run,
-    rebuild,
-    repeat,
-    run,
-    save_run,
-)
-from softground.simulation import run_dataset as format_module
+from softground.runs import Run, compiled_loop, register, run
+from softground.runs.dataset import VARIABLES
+from softground.simulation import Control, Ground, Simulator
 from softground.surfaces import HeightField, Plane
 
 
 @pytest.fixture(scope="module")
-def recorded() -> xr.Dataset:
+def recorded() -> Run:
     """A foot on a slope of sand, driven sideways by its motors."""
     robot = Robot.load("foot")
     simulator = Simulator(robot, Ground(sand(1.3, eps=2e-3), Plane(0.1)), 0.002)
@@ -40,34 +31,34 @@ def recorded() -> xr.Dataset:
     return run(simulator, simulator.initial_state(height=0.02), control, 0.3, progress=False, seed=7, command="x")
 
 
-def assert_same(a: xr.Dataset, b: xr.Dataset):
-    for name in format_module.VARIABLES:
+def assert_same(a: Run, b: Run):
+    for name in VARIABLES:
         np.testing.assert_array_equal(a[name].values, b[name].values, err_msg=name)
 
 
 def test_roundtrip_keeps_everything(recorded, tmp_path):
-    loaded = load_run(save_run(tmp_path / "deep" / "run.nc", recorded))
-    xr.testing.assert_identical(loaded, recorded)
+    loaded = Run.load(recorded.save(tmp_path / "deep" / "run.nc"))
+    xr.testing.assert_identical(loaded.dataset, recorded.dataset)
     assert os.listdir(tmp_path / "deep") == ["run.nc"]  # no temporary file stays
 
 
 def test_every_variable_says_unit_meaning_and_frame(recorded):
-    for name in recorded.data_vars:
+    for name in recorded.dataset.data_vars:
         assert {"units", "long_name", "frame"} <= set(recorded[name].attrs), name
     assert recorded["wrench_world"].dims == ("time", "foot", "wrench_axis")
     assert recorded["wrench_world"].attrs["frame"] == "world"
 
 
 def test_rebuilt_run_is_identical(recorded, tmp_path):
-    loaded = load_run(save_run(tmp_path / "run.nc", recorded))
-    assert_same(repeat(loaded), recorded)
+    loaded = Run.load(recorded.save(tmp_path / "run.nc"))
+    assert_same(loaded.repeat(), recorded)
 
 
 def test_a_run_continues_where_it_ended(recorded):
-    simulator, final = rebuild(recorded, at="final")
-    rest = run(simulator, final, control_of(recorded), 0.1, progress=False)
-    start = rebuild(recorded)[1]
-    whole = run(simulator, start, control_of(recorded), 0.4, progress=False)
+    simulator, final = recorded.rebuild("final")
+    rest = run(simulator, final, recorded.control(), 0.1, progress=False)
+    start = recorded.rebuild()[1]
+    whole = run(simulator, start, recorded.control(), 0.4, progress=False)
     np.testing.assert_array_equal(rest["configuration"].values, whole["configuration"].values[150:])
 
 
@@ -79,7 +70,7 @@ def test_changed_parameters_are_repeated(tmp_path):
     dataset = run(heavy, heavy.initial_state(height=0.01), None, 0.05, progress=False)
     changes = json.loads(dataset.attrs["simulator_recipe"])["changes"]
     assert list(changes) == [".robot.parameters.mass"]
-    again, _ = rebuild(load_run(save_run(tmp_path / "run.nc", dataset)))
+    again, _ = Run.load(dataset.save(tmp_path / "run.nc")).rebuild()
     np.testing.assert_array_equal(again.robot.parameters.mass, 2 * robot.parameters.mass)
 
 
@@ -90,11 +81,11 @@ def test_memory_and_sampled_ground_are_kept(tmp_path):
     simulator = Simulator(Robot.load("foot"), ground, 0.005)
     torques = np.random.default_rng(1).normal(size=(10, 3))
     dataset = run(simulator, simulator.initial_state([0.0, -0.02, 0.0]), torques, progress=False)
-    loaded = load_run(save_run(tmp_path / "run.nc", dataset))
-    touched = rebuild(loaded, at="final")[1].memory
+    loaded = Run.load(dataset.save(tmp_path / "run.nc"))
+    touched = loaded.rebuild("final")[1].memory
     assert all((part != 0).any() for part in jax.tree.leaves(touched))
-    jax.tree.map(np.testing.assert_array_equal, touched, rebuild(dataset, at="final")[1].memory)
-    assert_same(repeat(loaded), dataset)
+    jax.tree.map(np.testing.assert_array_equal, touched, dataset.rebuild("final")[1].memory)
+    assert_same(loaded.repeat(), dataset)
 
 
 def test_decimation_keeps_every_nth_sample_and_counts_all_steps():
@@ -109,30 +100,28 @@ def test_decimation_keeps_every_nth_sample_and_counts_all_steps():
 
 
 def test_a_plain_function_is_not_repeated_but_can_be_saved(recorded, tmp_path):
-    simulator, state = rebuild(recorded)
+    simulator, state = recorded.rebuild()
     dataset = run(simulator, state, lambda s: Control(jnp.zeros(3)), 0.01, progress=False)
-    loaded = load_run(save_run(tmp_path / "run.nc", dataset))
-    rebuild(loaded)
+    loaded = Run.load(dataset.save(tmp_path / "run.nc"))
+    loaded.rebuild()
     with pytest.raises(FileFormatError, match="plain function"):
-        control_of(loaded)
+        loaded.control()
 
 
 def test_stops_at_the_first_non_finite_state(recorded):
-    simulator, state = rebuild(recorded)
+    simulator, state = recorded.rebuild()
     dt = float(simulator.dt)
     policy = lambda s: Control(jnp.where(s.time > 10.5 * dt, jnp.nan, 0.0) * jnp.ones(3))  # noqa: E731
     dataset = run(simulator, state, policy, 1.0, progress=False)
     assert dataset.attrs["ended"] == "non-finite"
     assert dataset.attrs["steps"] == 12
     assert np.isfinite(dataset["configuration"]).all()
-    (line,) = [line for line in format_module.troubles(dataset) if "non-finite" in line]
+    (line,) = [line for line in dataset.troubles() if "non-finite" in line]
     assert "t = 0.022 s" in line
 
 
 def test_interruption_keeps_what_was_simulated(recorded, monkeypatch):
-    from softground.simulation import running
-
-    simulator, state = rebuild(recorded)
+    simulator, state = recorded.rebuild()
     calls = []
 
     def interrupted(*args):
@@ -141,7 +130,7 @@ def test_interruption_keeps_what_was_simulated(recorded, monkeypatch):
             raise KeyboardInterrupt
         return original(*args)
 
-    compiled = running._compiled_chunk
+    compiled = compiled_loop._compiled_chunk
 
     def compile_chunk(*args):
         nonlocal original
@@ -149,7 +138,7 @@ def test_interruption_keeps_what_was_simulated(recorded, monkeypatch):
         return interrupted
 
     original = None
-    monkeypatch.setattr(running, "_compiled_chunk", compile_chunk)
+    monkeypatch.setattr(compiled_loop, "_compiled_chunk", compile_chunk)
     dataset = run(simulator, state, None, 1.0, progress=False)
     assert dataset.attrs["ended"] == "interrupted"
     assert 0 < dataset.attrs["steps"] < 500
@@ -163,20 +152,20 @@ def test_interruption_keeps_what_was_simulated(recorded, monkeypatch):
         (lambda path: path.write_bytes(path.read_bytes()[:3000]), "truncated or damaged"),
         (lambda path: path.write_text("time,depth\n0,0\n"), "not a run file"),
         (lambda path: xr.Dataset({"a": 1}).to_netcdf(path, engine="h5netcdf"), "not a softground run"),
-        (lambda path: edit(path, format_version=2), "upgrade softground"),
+        (lambda path: edit(path, format_version=3), "upgrade softground"),
         (lambda path: edit(path, format_version=0), "repeat the run"),
         (lambda path: edit(path, drop="depth"), "lacks depth"),
     ],
 )
 def test_bad_files_are_refused_with_a_remedy(recorded, tmp_path, spoil, message):
-    path = save_run(tmp_path / "run.nc", recorded)
+    path = recorded.save(tmp_path / "run.nc")
     spoil(path)
     with pytest.raises(FileFormatError, match=message):
-        load_run(path)
+        Run.load(path)
 
 
 def edit(path, drop=None, **attrs):
-    dataset = load_run(path)
+    dataset = Run.load(path).dataset
     dataset = dataset.drop_vars(drop) if drop else dataset
     dataset.assign_attrs(attrs).to_netcdf(path, engine="h5netcdf")
 
@@ -185,13 +174,13 @@ def test_a_changed_robot_is_noticed(recorded):
     recipe = json.loads(recorded.attrs["simulator_recipe"])
     recipe["robot"]["sha256"] = "0" * 64
     with pytest.raises(FileFormatError, match="has changed since the run"):
-        rebuild(recorded.assign_attrs(simulator_recipe=json.dumps(recipe)))
+        recorded.assign({"simulator_recipe": json.dumps(recipe)}).rebuild()
 
 
 def test_a_run_of_before_recipes_could_ignore_features_is_repeated(recorded):
     recipe = json.loads(recorded.attrs["simulator_recipe"])
     assert recipe["robot"]["recipe"]["fields"].pop("ignore") == {"tuple": []}
-    simulator, _ = rebuild(recorded.assign_attrs(simulator_recipe=json.dumps(recipe)))
+    simulator, _ = recorded.assign({"simulator_recipe": json.dumps(recipe)}).rebuild()
     assert simulator.robot.recipe == Robot.load("foot").recipe
 
 
@@ -200,9 +189,9 @@ def test_a_file_of_0_1_opens_and_repeats():
 
     Another processor rounds otherwise: 1e-6 m and rad is the creep of steps solved to 1e-12 J, over 50 steps.
     """
-    old = load_run(Path(__file__).parents[1] / "data" / "run_0_1.nc")
+    old = Run.load(Path(__file__).parents[1] / "data" / "run_0_1.nc")
     assert old.attrs["softground_version"] == "0.1.0"
-    again = repeat(old)
+    again = old.repeat()
     np.testing.assert_allclose(again["configuration"], old["configuration"], atol=1e-6)
 
 
@@ -210,22 +199,36 @@ def test_a_file_cannot_name_arbitrary_code(recorded):
     recipe = json.loads(recorded.attrs["simulator_recipe"])
     recipe["medium"] = {"type": "os:system", "fields": {}}
     with pytest.raises(FileFormatError, match="not known here"):
-        rebuild(recorded.assign_attrs(simulator_recipe=json.dumps(recipe)))
+        recorded.assign({"simulator_recipe": json.dumps(recipe)}).rebuild()
 
 
-def test_only_runs_are_saved(tmp_path):
-    with pytest.raises(OptionError, match="made by softground"):
-        save_run(tmp_path / "run.nc", xr.Dataset())
+@register("push-along")
+class Push(eqx.Module):
+    """A policy of a user's own."""
+
+    force: float
+
+    def __call__(self, state):
+        return Control(self.force * jnp.ones(3))
+
+
+def test_a_registered_policy_is_kept_under_its_name(recorded, tmp_path):
+    simulator, state = recorded.rebuild()
+    pushed = simulator.run(Push(2.0), 0.02, state=state)
+    assert json.loads(pushed.attrs["control_recipe"])["type"] == "push-along"
+    assert_same(Run.load(pushed.save(tmp_path / "run.nc")).repeat(), pushed)
+    with pytest.raises(OptionError, match="taken"):
+        register("sphere")(Push)
 
 
 @pytest.mark.parametrize("options", [{"seconds": 0.0}, {"seconds": None}, {"seconds": 1.0, "every": 0}])
 def test_bad_options(recorded, options):
-    simulator, state = rebuild(recorded)
+    simulator, state = recorded.rebuild()
     with pytest.raises(OptionError, match="must be"):
         run(simulator, state, None, progress=False, **options)
 
 
 def test_no_torques_are_no_run(recorded):
-    simulator, state = rebuild(recorded)
+    simulator, state = recorded.rebuild()
     with pytest.raises(OptionError, match="at least one row"):
         run(simulator, state, np.zeros((0, simulator.robot.nu)), progress=False)

@@ -11,14 +11,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import xarray as xr
 from jaxtyping import Bool, Float, Int
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from softground.arrays import Array
 from softground.errors import OptionError
-from softground.simulation.run_dataset import run_dataset, troubles
+from softground.runs.dataset import RunInfo
+from softground.runs.run import Run
 from softground.simulation.simulator import Control, Policy, Record, Simulator, State
 
 #: Samples a compiled call can hold, and the time it should take (s): how often the progress bar moves.
@@ -70,8 +70,8 @@ def run(
     seed: int | None = None,
     command: str = "",
     title: str = "",
-) -> xr.Dataset:
-    """Simulate for `seconds`; the run as a dataset (see `run_dataset`), one sample per `every` steps.
+) -> Run:
+    """Simulate for `seconds`; the `Run`, with one sample per `every` steps.
 
     `control` is a `Control` held throughout, a policy state -> Control, or torques (steps, nu), which
     also set the duration. Ctrl-C ends the run early and keeps what was simulated; so does the first non-
@@ -93,22 +93,21 @@ def run(
     history = jax.tree.map(lambda *parts: np.concatenate(parts), *pieces) if pieces else None
     if history is None:
         raise KeyboardInterrupt  # nothing was simulated yet: nothing to keep
-    dataset = run_dataset(
-        simulator,
-        state,
-        final,
-        history,
-        policy if isinstance(policy, TorqueSequence) else control,
-        tally={name: int(value) for name, value in tally._asdict().items()},
-        options={"every": every, "seed": seed, "command": command, "ended": ended, "title": title},
-        timing={
-            "compile_seconds": compiled - began,
-            "steps_per_second": int(tally.steps) / max(elapsed, 1e-9),
-        },
+    info = RunInfo(
+        **{name: int(value) for name, value in tally._asdict().items() if name != "finite"},
+        every=every,
+        ended=ended,
+        compile_seconds=compiled - began,
+        steps_per_second=int(tally.steps) / max(elapsed, 1e-9),
+        seed=seed,
+        command=command,
+        title=title,
     )
-    for line in troubles(dataset):
+    kept = policy if isinstance(policy, TorqueSequence) else control
+    made = Run.of(simulator, state, final, history, kept, info)
+    for line in made.troubles():
         console.print(f"[yellow]{line}", soft_wrap=True)
-    return dataset
+    return made
 
 
 def _policy(control, seconds, dt: float, start: float) -> tuple[Policy, int]:

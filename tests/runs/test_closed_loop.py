@@ -6,7 +6,8 @@ import pytest
 from softground.errors import OptionError
 from softground.media import Firm
 from softground.robots import Robot
-from softground.simulation import Simulator, Stop, load_run, repeat, run_closed_loop, save_run
+from softground.runs import Run, Stop, run_closed_loop
+from softground.simulation import Simulator
 
 SECONDS, DT = 0.05, 0.002
 
@@ -28,7 +29,7 @@ def damp(seen):
 
 def test_the_run_is_the_one_that_its_torques_give(simulator, state, tmp_path):
     loop = run_closed_loop(simulator, state, damp, SECONDS, progress=False)
-    again = repeat(load_run(save_run(tmp_path / "run.nc", loop)))
+    again = Run.load(loop.save(tmp_path / "run.nc")).repeat()
     assert loop.attrs["ended"] == "finished"
     assert loop.sizes["time"] == round(SECONDS / DT)
     # the same steps, in one compiled loop and one by one: XLA may order sums differently
@@ -60,7 +61,7 @@ def test_the_period_of_the_controller_is_its_own(simulator, state):
     loop = run_closed_loop(simulator, state, watch, SECONDS, period=4 * DT, progress=False)
     np.testing.assert_allclose([m.time for m in seen], 4 * DT * np.arange(len(seen)), atol=1e-12)
     assert (loop.attrs["every"], loop.attrs["steps"]) == (4, 4 * len(seen))
-    again = repeat(loop)
+    again = loop.repeat()
     assert again.sizes["time"] == len(seen)
     np.testing.assert_allclose(again["configuration"], loop["configuration"], atol=1e-9)
     np.testing.assert_array_equal([m.q for m in seen], loop["configuration"])

@@ -5,7 +5,8 @@ import pytest
 
 from softground.media import firm
 from softground.robots import Robot
-from softground.simulation import Control, Simulator, running
+from softground.runs import compiled_loop
+from softground.simulation import Control, Simulator
 
 DT, ROWS = 0.002, 6
 
@@ -42,9 +43,9 @@ def test_a_function_that_changed_is_asked_again(simulator):
 
 def test_equal_runs_compile_once(simulator):
     """Also from other heights and for other times, and under a control that was made anew."""
-    running._PROGRAMS.clear()
+    compiled_loop._PROGRAMS.clear()
     for seconds, height in ((2 * DT, 0.1), (5 * DT, 0.2)):
         simulator.run(Control(np.ones(simulator.robot.nu)), seconds, height=height)
-    assert len(running._PROGRAMS) == 1
+    assert len(compiled_loop._PROGRAMS) == 1
     simulator.run(Control(np.zeros(simulator.robot.nu)), DT, height=0.1)
-    assert len(running._PROGRAMS) == 2
+    assert len(compiled_loop._PROGRAMS) == 2

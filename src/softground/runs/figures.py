@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from softground.simulation.gravity import vertical_force, weight_of
-from softground.simulation.motor_work import motor_power
-from softground.simulation.over_ground import height_over_ground
+from softground.runs.motor_work import motor_power
 from softground.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from softground.runs.run import Run
 
 #: Okabe and Ito's colours, which the colour-blind can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -35,20 +35,20 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def run_figure(dataset: xr.Dataset, title: str = "") -> Figure:
+def run_figure(run: Run, title: str = "") -> Figure:
     """One column of panels over time; a curve per foot where there are feet."""
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(7.0, 8.2), layout="constrained")
         FigureCanvasAgg(figure)
         panels = figure.subplots(5, 1, sharex=True, height_ratios=(3, 3, 3, 2.4, 2.4))
-        _draw_normal_force(panels[0], dataset)
-        _draw_tangential_force(panels[1], dataset)
-        _draw_depth(panels[2], dataset)
-        _draw_base(panels[3], dataset)
-        _draw_power(panels[4], dataset)
+        _draw_normal_force(panels[0], run)
+        _draw_tangential_force(panels[1], run)
+        _draw_depth(panels[2], run)
+        _draw_base(panels[3], run)
+        _draw_power(panels[4], run)
         panels[-1].set_xlabel("time (s)")
-        panels[-1].set_xlim(float(dataset["time"][0]), float(dataset["time"][-1]))
-        panels[0].set_title(title or str(dataset.attrs["title"]), loc="left", fontweight="bold")
+        panels[-1].set_xlim(float(run["time"][0]), float(run["time"][-1]))
+        panels[0].set_title(title or str(run.attrs["title"]), loc="left", fontweight="bold")
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 5), fontsize=8)
         figure.align_ylabels(panels)
@@ -60,45 +60,45 @@ def save_figure(figure: Figure, path: str | Path) -> Path:
     return write_whole(path, lambda file: figure.savefig(file, dpi=160))
 
 
-def _per_foot(axes: Axes, dataset: xr.Dataset, values: np.ndarray, label: str) -> None:
-    for i, name in enumerate(dataset["foot"].values):
+def _per_foot(axes: Axes, run: Run, values: np.ndarray, label: str) -> None:
+    for i, name in enumerate(run["foot"].values):
         style = "-" if i % 2 == 0 else (0, (4, 3))  # in the plane left and right coincide: show both
-        axes.plot(dataset["time"], values[:, i], ls=style, color=COLOURS[i % len(COLOURS)], label=_plain(name))
+        axes.plot(run["time"], values[:, i], ls=style, color=COLOURS[i % len(COLOURS)], label=_plain(name))
     axes.set_ylabel(label)
 
 
-def _draw_normal_force(axes: Axes, dataset: xr.Dataset) -> None:
-    _per_foot(axes, dataset, vertical_force(dataset), "vertical force (N)")
-    axes.axhline(weight_of(dataset) / dataset.sizes["foot"], color="#777777", lw=0.9, ls=":", label="weight / feet")
+def _draw_normal_force(axes: Axes, run: Run) -> None:
+    _per_foot(axes, run, run.vertical_force(), "vertical force (N)")
+    axes.axhline(run.weight / run.sizes["foot"], color="#777777", lw=0.9, ls=":", label="weight / feet")
 
 
-def _draw_tangential_force(axes: Axes, dataset: xr.Dataset) -> None:
-    _per_foot(axes, dataset, dataset["wrench_world"].sel(wrench_axis="fx").values, "force along x (N)")
+def _draw_tangential_force(axes: Axes, run: Run) -> None:
+    _per_foot(axes, run, run["wrench_world"].sel(wrench_axis="fx").values, "force along x (N)")
 
 
-def _draw_depth(axes: Axes, dataset: xr.Dataset) -> None:
-    depth = 1000 * dataset["depth"].values
-    _per_foot(axes, dataset, depth, "depth (mm)")
+def _draw_depth(axes: Axes, run: Run) -> None:
+    depth = 1000 * run["depth"].values
+    _per_foot(axes, run, depth, "depth (mm)")
     axes.axhline(0.0, color="#a98c59", lw=1.0)
     axes.set_ylim(bottom=max(depth.min(), -1.5 * max(depth.max(), 10.0)))
     axes.invert_yaxis()  # down is down; the brown line is the surface
 
 
-def _draw_base(axes: Axes, dataset: xr.Dataset) -> None:
-    axes.plot(dataset["time"], height_over_ground(dataset, "base_position"), color=COLOURS[-1])
+def _draw_base(axes: Axes, run: Run) -> None:
+    axes.plot(run["time"], run.height("base_position"), color=COLOURS[-1])
     axes.set_ylabel("base over ground (m)")
     pitch = axes.twinx()
-    pitch.plot(dataset["time"], np.degrees(dataset["base_pitch"].values), color=COLOURS[1])
+    pitch.plot(run["time"], np.degrees(run["base_pitch"].values), color=COLOURS[1])
     pitch.set_ylabel("base pitch (deg)", color=COLOURS[1])
     pitch.tick_params(axis="y", labelcolor=COLOURS[1])
     pitch.spines["right"].set_visible(True)
     pitch.grid(False)
 
 
-def _draw_power(axes: Axes, dataset: xr.Dataset) -> None:
-    power = motor_power(dataset)
-    axes.plot(dataset["time"], np.maximum(power, 0).sum(1), color=COLOURS[0])
-    axes.plot(dataset["time"], np.minimum(power, 0).sum(1), color=COLOURS[4])
+def _draw_power(axes: Axes, run: Run) -> None:
+    power = motor_power(run)
+    axes.plot(run["time"], np.maximum(power, 0).sum(1), color=COLOURS[0])
+    axes.plot(run["time"], np.minimum(power, 0).sum(1), color=COLOURS[4])
     axes.set_ylabel("motor power (W)")
     for text, colour, place in (("driving", COLOURS[0], 0.92), ("braking", COLOURS[4], 0.08)):
         axes.text(0.995, place, text, color=colour, transform=axes.transAxes, ha="right", va="center", bbox=PAPER)

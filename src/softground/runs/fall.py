@@ -1,0 +1,92 @@
+"""Whether, when and why a robot fell: one definition, for runs that are over and for robots that are still walking.
+
+A robot has fallen when its centre of mass has come down to half its height over the ground when standing, or when its
+base leans by more than 60 degrees. Heights are distances from the ground's surface. Standing is how the robot starts,
+put on the ground: so a robot that is dropped does not fall, and one that starts with its feet in the ground may.
+What has no motors cannot stand, and so cannot fall: it is thrown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import jax
+import numpy as np
+from jaxtyping import Float
+from scipy.spatial.transform import Rotation
+
+from softground.runs.base_orientation import angle_between, base_tilt, up_against
+from softground.runs.placement import Placement
+from softground.simulation.simulator import Simulator, feet_of
+
+if TYPE_CHECKING:
+    from softground.runs.run import Run
+
+LOWEST_SHARE = 0.5
+"""Height of the centre of mass of a robot that has fallen, as a share of its height when standing."""
+GREATEST_TILT = np.deg2rad(60.0)
+"""rad, of a base that stands: what of it pointed up, against gravity, at the start."""
+
+FALLEN = "fallen: "
+"""Before the reason of a fall that ended a run."""
+
+
+@dataclass(frozen=True)
+class Fall:
+    """A fall: when it was first seen, and what gave it away."""
+
+    time: float  # s
+    reason: str
+
+
+def find_fall(run: Run) -> Fall | None:
+    """The fall of a run; None where the robot stayed on its feet."""
+    end, ended = float(run["time"][-1]), str(run.attrs["ended"])
+    if ended == "non-finite":
+        return Fall(end, "the state became non-finite")
+    if not run.sizes["motor"]:
+        return None
+    height, tilt = run.height(), base_tilt(run)
+    standing = height[0] + float(run["depth"].values[0].max()) if run.sizes["foot"] else height[0]
+    for row in np.flatnonzero(_is_low(height, standing) | (tilt > GREATEST_TILT))[:1]:
+        return Fall(float(run["time"][row]), _reason(float(height[row]), standing, float(tilt[row])) or "")
+    return Fall(end, ended.removeprefix(FALLEN)) if ended.startswith(FALLEN) else None
+
+
+class FallWatch:
+    """Callable: why a robot has fallen in a configuration, or None where it has not."""
+
+    def __init__(self, simulator: Simulator, q: Float[np.ndarray, " nq"]):
+        """q: where the robot starts."""
+        self._placement = Placement(simulator.robot)
+        surface = simulator.ground.surface
+        self._look = jax.jit(lambda point: (surface.signed_distance(point), surface.normal(point)))
+        self._up = up_against(np.asarray(simulator.robot.gravity, float))
+        self._has_motors = simulator.robot.nu > 0
+        start = self._placement(q)
+        self._start = Rotation.from_quat(start.base_quaternion, scalar_first=True)
+        height, self._normal = jax.device_get(self._look(start.center_of_mass))
+        self._standing = float(height + np.max(feet_of(simulator, q).depth))
+
+    def __call__(self, q: Float[np.ndarray, " nq"]) -> str | None:
+        if not self._has_motors:
+            return None
+        place = self._placement(q)
+        turned = Rotation.from_quat(place.base_quaternion, scalar_first=True) * self._start.inv()
+        height, normal = jax.device_get(self._look(place.center_of_mass))
+        tilts = angle_between(turned.apply([self._up, self._normal]), np.stack([self._up, normal]))
+        return _reason(float(height), self._standing, float(tilts.min()))
+
+
+def _reason(height: float, standing: float, tilt: float) -> str | None:
+    if tilt > GREATEST_TILT:
+        return f"the base leans {np.rad2deg(tilt):.0f} degrees"
+    if _is_low(height, standing):
+        return f"the centre of mass is {height:.3f} m over the ground, {standing:.3f} m when standing"
+    return None
+
+
+def _is_low(height, standing: float):
+    """Whether a centre of mass has come down; who starts below the ground cannot."""
+    return (height < LOWEST_SHARE * standing) & (standing > 0)

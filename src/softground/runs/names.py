@@ -1,0 +1,107 @@
+"""The names that files give to classes, and the classes behind them.
+
+A file says "resistive" or "torques", not where the code of that lives: classes may move and be renamed, files stay.
+softground 0.1 wrote module and class instead; such files are still read. A class of your own enters by
+
+    @softground.runs.register("my-policy")
+    class MyPolicy(eqx.Module): ...
+
+and without that it is written by its module and class, and read as long as those stay what they are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from softground.errors import FileFormatError, OptionError
+
+_PLACES = {
+    "batch-newton": "softground.contact.newton:BatchNewton",
+    "newton": "softground.contact.newton:Newton",
+    "foot-motion": "softground.control.foot_motion:FootMotion",
+    "trot": "softground.control.trot:Trot",
+    "learned-space": "softground.media.learned:LearnedSpace",
+    "kernels": "softground.media.learned:Kernels",
+    "polynomials": "softground.media.learned:Polynomials",
+    "joined-features": "softground.media.learned:Joined",
+    "remembering": "softground.media.memory:Remembering",
+    "noisy": "softground.media.noise:Noisy",
+    "noisy-memory": "softground.media.noise:NoisyMemory",
+    "resistive": "softground.media.resistive.medium:Resistive",
+    "turning-wrench-space": "softground.media.resistive.medium:TurningWrenchSpace",
+    "sinking": "softground.media.resistive.medium:Sinking",
+    "round-sinking": "softground.media.resistive.medium:RoundSinking",
+    "ball-depth": "softground.media.resistive.medium:BallDepth",
+    "round-wrench-space": "softground.media.round_space:RoundWrenchSpace",
+    "similar-feet": "softground.media.similar_feet:SimilarFeet",
+    "at-scale": "softground.media.similar_feet:AtScale",
+    "stretches": "softground.media.visco_elastic.fields:Stretches",
+    "firm": "softground.media.visco_elastic.medium:Firm",
+    "visco-elastic": "softground.media.visco_elastic.medium:ViscoElastic",
+    "visco-elastic-memory": "softground.media.visco_elastic.medium:Memory",
+    "wedge": "softground.media.wedge.medium:Wedge",
+    "wedge-memory": "softground.media.wedge.medium:Memory",
+    "depth-tilt": "softground.media.wrench_space:DepthTilt",
+    "wrench-space": "softground.media.wrench_space:WrenchSpace",
+    "tracked-joints": "softground.planning.tracking:TrackJoints",
+    "box": "softground.robots.feet:Box",
+    "cylinder": "softground.robots.feet:Cylinder",
+    "half-cylinder": "softground.robots.feet:HalfCylinder",
+    "polygon": "softground.robots.feet:Polygon",
+    "sphere": "softground.robots.feet:Sphere",
+    "mesh-foot": "softground.robots.foot_mesh:MeshFoot",
+    "robot-recipe": "softground.robots.recipe:Recipe",
+    "held": "softground.runs.compiled_loop:Held",
+    "torques": "softground.runs.compiled_loop:TorqueSequence",
+    "control": "softground.simulation.motors:Control",
+    "state": "softground.simulation.simulator:State",
+}
+_NAMES = {place: name for name, place in _PLACES.items()}
+#: Where classes were that have moved since files named them by their places.
+_MOVED = {"softground.simulation.running:TorqueSequence": "torques"}
+_REGISTERED: dict[str, type] = {}
+
+
+def register(name: str) -> Callable[[type], type]:
+    """Decorator: files call instances of this class by `name`; OptionError where another class has it."""
+
+    def enter(cls: type) -> type:
+        if ":" in name or name in _PLACES or _place(_REGISTERED.get(name, cls)) != _place(cls):
+            raise OptionError(f"files cannot call {cls.__name__} {name!r}: the name is taken, or holds a colon")
+        _REGISTERED[name] = cls
+        return cls
+
+    return enter
+
+
+def public_name(cls: type) -> str:
+    """What files call a class."""
+    own = next((name for name, registered in _REGISTERED.items() if registered is cls), None)
+    return own or _NAMES.get(_place(cls), _place(cls))
+
+
+def canonical(name: str) -> str:
+    """The name of today for one that a file of any version gives."""
+    return _MOVED.get(name) or _NAMES.get(name, name)
+
+
+def class_called(name: str) -> type:
+    """The class of a name. Of ours its module is imported; a class of one's own must be imported already."""
+    place = _PLACES.get(canonical(name), name)
+    if name in _REGISTERED:
+        return _REGISTERED[name]
+    module, _, path = place.partition(":")
+    found: Any = importlib.import_module(module) if place in _NAMES else sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    if not (isinstance(found, type) and dataclasses.is_dataclass(found)):
+        raise FileFormatError(f"{name} is not known here: import the module that defines or registers it, then load")
+    return found
+
+
+def _place(cls: type) -> str:
+    return f"{cls.__module__}:{cls.__qualname__}"
