@@ -8,8 +8,8 @@ import pytest
 from softground.errors import MediumError, OptionError
 from softground.media.named import foam
 from softground.planning import Boundary, FootSplines, Limits, Stage, solve
-from softground.planning.base_motion import base_motion
 from softground.robots import Robot
+from softground.robots.base import base_motion
 from softground.simulation import Ground
 from softground.surfaces import HeightField
 

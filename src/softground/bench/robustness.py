@@ -13,8 +13,8 @@ from rich.progress import Progress
 from softground import media
 from softground.contact.feet import feet_in_ground
 from softground.robots import Robot
+from softground.robots.base import vertical_coordinate
 from softground.simulation import Simulator, State
-from softground.simulation.simulator import vertical_coordinate
 
 TILT = 0.5  # rad, spread of joint angles and base orientation about the posture
 SPEED = 1.0  # m/s and rad/s, spread of velocities
@@ -79,7 +79,7 @@ def random_states(simulator: Simulator, rng: np.random.Generator, count: int) ->
     change = TILT * rng.standard_normal((count, robot.nv))
     q = np.array(jax.jit(jax.vmap(lambda d: robot.integrate(jnp.asarray(posture), d, 1.0)))(change))
     depth = jax.jit(jax.vmap(lambda q: feet_in_ground(robot, q, surface).depth.max()))(q)
-    q[:, vertical_coordinate(robot, posture)] += np.asarray(depth) + rng.uniform(-0.05, HEIGHT, count)
+    q[:, vertical_coordinate(robot)] += np.asarray(depth) + rng.uniform(-0.05, HEIGHT, count)
     v = SPEED * rng.standard_normal((count, robot.nv))
     one = simulator.initial_state()
     batch = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (count, *leaf.shape)), one)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 
@@ -28,12 +29,18 @@ def servo_gains(
     """
     q = np.asarray(robot.posture if q is None else q, dtype=float)
     with jax.ensure_compile_time_eval():  # gains are numbers also where a caller is being compiled
-        mass, jacobians = jax.jit(lambda q: (robot.mass_matrix(q), robot.foot_jacobians(q)))(q)
+        mass, jacobians = _mass_and_jacobians(robot, q)
     reach = np.square(np.asarray(jacobians)[:, :3, :]).sum(axis=(0, 1))  # sum over feet of r^2; slides: 1 each
     inertia = np.diag(np.asarray(mass)) + float(robot.total_mass) / len(robot.feet) * reach
     lifts = np.isclose(np.asarray(jacobians), np.array([0, 0, 1, 0, 0, 0])[:, None]).all(axis=(0, 1))
     inertia = np.where(lifts, 0.0, inertia)[list(robot.actuated)]
     return frequency**2 * inertia, 2 * damping_ratio * frequency * inertia
+
+
+@eqx.filter_jit
+def _mass_and_jacobians(robot: Robot, q: np.ndarray):
+    kin = robot.kinematics(q)
+    return robot.mass_matrix(kin), robot.foot_jacobians(kin)
 
 
 def hold_posture(robot: Robot, q=None, **options) -> Control:

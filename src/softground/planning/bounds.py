@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from softground.errors import OptionError, unknown_name
-from softground.planning.base_motion import base_motion
 from softground.planning.layout import TORQUE_UNIT, Layout
 from softground.planning.problem import GaitProblem
+from softground.robots.base import base_motion
 from softground.runs.dataset import coordinate_names
 
 

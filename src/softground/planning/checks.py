@@ -6,12 +6,12 @@ import jax
 import numpy as np
 
 from softground.errors import OptionError
-from softground.planning.base_motion import base_motion
 from softground.planning.bounds import bounds
 from softground.planning.layout import Layout
 from softground.planning.metrics import desired_speed
 from softground.planning.problem import GaitProblem
 from softground.planning.trajectory import Trajectory
+from softground.robots.base import base_motion
 from softground.runs.dataset import coordinate_names
 from softground.surfaces import HeightField, MeshSurface, Surface
 

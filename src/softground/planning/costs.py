@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Protocol
 import jax.numpy as jnp
 import numpy as np
 
-from softground.planning.base_motion import base_motion
 from softground.planning.blocks import Block
 from softground.planning.layout import TORQUE_UNIT, Layout
+from softground.robots.base import base_motion
 from softground.surfaces import Surface
 
 if TYPE_CHECKING:

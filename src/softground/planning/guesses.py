@@ -18,7 +18,6 @@ import numpy as np
 from softground.control.inverse_kinematics import feet_in_base, joints_for_feet
 from softground.control.trot import trot
 from softground.errors import OptionError
-from softground.planning.base_motion import base_motion
 from softground.planning.feet import feet_along
 from softground.planning.metrics import desired_speed
 from softground.planning.plan import trajectory_of
@@ -27,6 +26,7 @@ from softground.planning.smoothing import smoothed
 from softground.planning.tracking import TrackJoints
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
+from softground.robots.base import base_motion
 from softground.runs import Run, run
 from softground.simulation import Simulator
 from softground.simulation.simulator import Policy

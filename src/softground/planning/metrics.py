@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from softground.planning.base_motion import base_motion
 from softground.planning.costs import ForwardSpeed, Periodicity
 from softground.planning.feet import feet_along
 from softground.planning.problem import GaitProblem
 from softground.planning.trajectory import Trajectory
+from softground.robots.base import base_motion
 
 
 @dataclass(frozen=True)

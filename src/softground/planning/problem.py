@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from softground.errors import OptionError
-from softground.planning.base_motion import base_motion
 from softground.planning.constraints import Constraint, InsideData
 from softground.planning.costs import BaseAttitude, BaseHeight, Cost, Effort, ForwardSpeed, Periodicity
 from softground.planning.splines import FootSplines
 from softground.robots import Robot
+from softground.robots.base import base_motion
 from softground.runs.dataset import coordinate_names
 from softground.simulation.ground import Ground
 

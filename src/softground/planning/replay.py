@@ -11,13 +11,13 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from softground.errors import OptionError
-from softground.planning.base_motion import base_motion
 from softground.planning.feet import feet_along
 from softground.planning.plan import trajectory_of
 from softground.planning.smoothing import smoothed
 from softground.planning.tracking import TrackJoints
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
+from softground.robots.base import base_motion
 from softground.runs import Run, run
 from softground.simulation import Ground, Simulator
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from softground.planning.base_motion import base_motion
 from softground.planning.feet import feet_along
 from softground.planning.layout import Layout, Unknowns
 from softground.planning.problem import GaitProblem
+from softground.robots.base import base_motion
 
 SUNK = 0.03  # m, of the feet on average: most are in the ground, some above it
 

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.robots import Robot
+from softground.robots.base import base_body
 
 
 class Place(NamedTuple):
@@ -39,22 +40,3 @@ class Placement:
         rotation = data.xmat[self._moving].reshape(-1, 3, 3)
         centers = data.xpos[self._moving] + np.einsum("bij,bj->bi", rotation, self._inside)
         return Place(data.xpos[self._base].copy(), data.xquat[self._base].copy(), self._share @ centers)
-
-
-def base_body(robot: Robot, model: mujoco.MjModel) -> int:
-    """The body of MuJoCo's model that is the robot's base: the first that moves.
-
-    A base may be written as a chain of bodies, each on a slide or a hinge: then it is the last of those that hang on
-    one another without a motor and have, together, no more freedom than a free base (6, in the plane 3).
-    """
-    driven = {int(model.dof_bodyid[dof]) for dof in robot.actuated}
-    moving = [model.body(name).id for name in robot.body_names]
-    base, most = moving[0], 3 if robot.planar else 6
-    freedoms = int(model.body_dofnum[base])
-    while base not in driven:
-        next_ones = [b for b in moving if model.body_weldid[model.body_parentid[b]] == base]
-        freedoms += sum(int(model.body_dofnum[b]) for b in next_ones)
-        if len(next_ones) != 1 or next_ones[0] in driven or freedoms > most:
-            break
-        base = next_ones[0]
-    return base

@@ -21,6 +21,7 @@ from softground.contact.solve import solve
 from softground.errors import OptionError
 from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
 from softground.robots import Robot
+from softground.robots.base import vertical_coordinate
 from softground.simulation.ground import Ground, medium_under_feet
 from softground.simulation.motors import Control, joint_law, motor_torque, open_loop_force
 from softground.surfaces import Surface
@@ -121,26 +122,15 @@ class Simulator(eqx.Module):
             if is_known(value) and not np.isfinite(value).all():
                 where = np.flatnonzero(~np.isfinite(value)).tolist()
                 raise OptionError(f"{label} must be finite, got {value[where]} at entries {where}")
-        if height is not None:
-            if not np.isfinite(height):
-                raise OptionError(f"height of the lowest foot must be finite (m), got {height}")
-            q = self._lifted(q, height)
+        if height is not None and not np.isfinite(height):
+            raise OptionError(f"height of the lowest foot must be finite (m), got {height}")
         dtype = jnp.zeros(()).dtype if dtype is None else dtype
         medium = self.feet_medium
         n_feet, size = len(self.robot.feet), len(COMPONENTS[medium.kind])
-        memory = self._initial_memory(medium, q)
+        lift = None if height is None else (vertical_coordinate(self.robot), jnp.asarray(height))
+        q, memory = _start(self.robot, self.ground.surface, medium, jnp.asarray(q), lift)
         cast = lambda tree: jax.tree.map(lambda x: jnp.asarray(x, dtype), tree)  # noqa: E731
         return State(*cast((0.0, q, v, memory, np.zeros((2, n_feet, size)))))
-
-    def _initial_memory(self, medium: FootMedium, q: Array) -> Any:
-        feet = _feet_in_ground(self.robot, q, self.ground.surface)
-        return jax.vmap(lambda medium, foot: medium.initial_memory(foot))(medium, feet)
-
-    def _lifted(self, q: Array, height: float) -> Array:
-        """q moved along the robot's vertical coordinate until its lowest foot is `height` above the ground."""
-        with jax.ensure_compile_time_eval():
-            index = vertical_coordinate(self.robot, np.asarray(self.robot.posture))
-        return _at_height(self.robot, self.ground.surface, index, jnp.asarray(q), jnp.asarray(height))
 
     # -- stepping ----------------------------------------------------------------------------------------
 
@@ -286,30 +276,19 @@ def feet_of(simulator: Simulator, q: Float[Array, " nq"]) -> FootInGround:
 
 
 @eqx.filter_jit
-def _at_height(robot: Robot, surface: Surface, index: int, q: Float[Array, " nq"], height) -> Float[Array, " nq"]:
-    """q with its coordinate `index` changed until the lowest foot is so high above the surface (m)."""
+def _start(robot: Robot, surface: Surface, medium: FootMedium, q: Float[Array, " nq"], lift) -> tuple[Array, Any]:
+    """Configuration and memory of the ground at the start.
+
+    lift: index of the coordinate that is changed, and the height (m) above the surface at which the lowest foot ends;
+    None leaves q as it is.
+    """
 
     def nearer(_, q):  # on a slope the foot nearest to the ground may change on the way
-        return q.at[index].add(feet_in_ground(robot, q, surface).depth.max() + height)
+        return q.at[lift[0]].add(feet_in_ground(robot, q, surface).depth.max() + lift[1])
 
-    return jax.lax.fori_loop(0, MOST_LIFTS, nearer, q)
-
-
-def vertical_coordinate(robot: Robot, q: np.ndarray) -> int:
-    """Index in q of the coordinate that lifts the whole robot."""
-    lift = np.zeros(6)
-    lift[2] = 1.0
-    jacobians = np.asarray(_foot_jacobians(robot, q))
-    dofs = [i for i in range(robot.nv) if np.allclose(jacobians[:, :, i], lift, atol=1e-5)]
-    if not dofs:
-        raise OptionError(f"{robot.name} cannot be lifted: it has no vertical base coordinate; give q itself")
-    joint_coordinate = robot.dof_q[dofs[0]]
-    return joint_coordinate if joint_coordinate >= 0 else robot.tree.q_address[robot.tree.dof_link[dofs[0]]] + 2
-
-
-@eqx.filter_jit
-def _foot_jacobians(robot: Robot, q: Float[Array, " nq"]) -> Float[Array, "f 6 nv"]:
-    return robot.foot_jacobians(q)
+    q = q if lift is None else jax.lax.fori_loop(0, MOST_LIFTS, nearer, q)
+    feet = feet_in_ground(robot, q, surface)
+    return q, jax.vmap(lambda medium, foot: medium.initial_memory(foot))(medium, feet)
 
 
 def _as_floats(tree: Any, dtype) -> Any:

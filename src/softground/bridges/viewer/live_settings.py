@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import equinox as eqx
-import jax
 import numpy as np
 
 from softground.errors import OptionError
 from softground.media import Medium, load_medium, named_medium
 from softground.robots import Robot
+from softground.robots.base import carrying_dof
 from softground.simulation.ground import Ground
 from softground.simulation.simulator import Simulator
 from softground.surfaces import Plane
@@ -59,8 +59,5 @@ def _medium(settings: LiveSettings) -> Medium:
 
 def push_direction(robot: Robot) -> np.ndarray | None:
     """Generalised velocity (nv,) that moves the whole robot at 1 m/s along +x; None if it cannot move so."""
-    jacobians = np.asarray(jax.jit(lambda q: robot.foot_jacobians(q))(np.asarray(robot.posture, dtype=float)))
-    forward = np.zeros(6)
-    forward[0] = 1.0
-    dofs = [i for i in range(robot.nv) if np.allclose(jacobians[:, :, i], forward, atol=1e-5)]
-    return np.eye(robot.nv)[dofs[0]] if dofs else None
+    dof = carrying_dof(robot, (1.0, 0.0, 0.0))
+    return None if dof is None else np.eye(robot.nv)[dof]

@@ -121,7 +121,7 @@ def _generic_space(samples: Samples) -> WrenchSpace:
 def _fitted(samples: Samples, values: np.ndarray, factor: np.ndarray | float = 1.0) -> np.ndarray:
     """Coefficients (b, ...) with which the features, times a factor (sample,), come closest to values (sample, ...)."""
     weight = 1 / samples.size_at_depth()[:, None]
-    design = np.asarray(jax.vmap(samples.features)(samples.feet)) * np.reshape(factor, (-1, 1))
+    design = np.asarray(jax.jit(jax.vmap(samples.features))(samples.feet)) * np.reshape(factor, (-1, 1))
     solution = np.linalg.lstsq(weight * design, weight * values.reshape(len(values), -1), rcond=1e-10)[0]
     return solution.reshape(-1, *values.shape[1:])
 

@@ -18,12 +18,12 @@ from softground.papers.study import Check, Film, Findings, Options, Row, Study, 
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.table_one import STATED_VELOCITY_ERROR
 from softground.planning import BaseAttitude, BaseHeight, Effort, ForwardSpeed
-from softground.planning.base_motion import base_motion
 from softground.planning.guesses import stance
 from softground.planning.ilqr import Horizon, ShortProblem, receding
 from softground.planning.problem import GaitProblem
 from softground.planning.smoothing import smoothed
 from softground.robots import Robot
+from softground.robots.base import base_motion
 from softground.runs import Run, run
 from softground.runs.figures import COLOURS, STYLE
 from softground.simulation import Simulator, State
