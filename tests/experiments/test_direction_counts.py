@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from softground.experiments.campaign import Grid, collect, run_campaign
-from softground.experiments.learning import learn
+from softground.experiments.learning import Physics, grid_of
+from softground.experiments.learning.compression import compressed
 from softground.experiments.rigs import named_rig
 from softground.robots import Robot
 from softground.simulation import Simulator
@@ -21,7 +22,7 @@ def simulators(tmp_path_factory) -> list[Simulator]:
 def learned(directions: str, folder):
     grid = Grid(depths=(0.02, 0.06), tilts=(0.0, 0.6), directions=directions)
     run_campaign(named_rig("rft", medium="sand"), grid, folder)
-    return learn(collect(folder), method="physics").medium
+    return compressed(Physics().fit(grid_of(collect(folder))).medium())
 
 
 @pytest.mark.slow

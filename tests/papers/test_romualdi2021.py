@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from softground.control.walking import gait_for
 from softground.papers.report import write_report
@@ -87,14 +88,16 @@ def made_up(believed):
     q = np.tile(np.asarray(icub().posture), (len(samples), 1))
     q[10:, 0] += EDGES[0] + 0.02  # the robot is carried along: only where the left foot lands counts
     return Run(
-        {
-            "configuration": (("time", "q"), q),
-            "planned_contact": (("time", "foot"), contact),
-            "believed_stiffness": (("time", "foot"), np.stack([beliefs, np.full(len(samples), 8e5)], axis=1)),
-            "believed_damping": (("time", "foot"), np.full((len(samples), 2), 1e4)),
-        },
-        coords={"time": 0.1 * samples, "foot": ["left", "right"]},
-        attrs={"dt_s": 0.1},
+        xr.Dataset(
+            {
+                "configuration": (("time", "q"), q),
+                "planned_contact": (("time", "foot"), contact),
+                "believed_stiffness": (("time", "foot"), np.stack([beliefs, np.full(len(samples), 8e5)], axis=1)),
+                "believed_damping": (("time", "foot"), np.full((len(samples), 2), 1e4)),
+            },
+            coords={"time": 0.1 * samples, "foot": ["left", "right"]},
+            attrs={"dt_s": 0.1},
+        )
     )
 
 
@@ -113,14 +116,16 @@ def test_measures_of_a_run():
     force = np.zeros((100, 2, 6))
     force[:, :, 2] = 50 * time[:, None]  # 50 N/s under both feet
     run = Run(
-        {
-            "wrench_world": (("time", "foot", "wrench_axis"), force),
-            "planned_contact": (("time", "foot"), np.ones((100, 2))),
-            "center_of_mass": (("time", "xyz"), time[:, None] * [0.1, 0.0, 0.0]),
-            "com_velocity_reference": (("time", "xyz"), np.zeros((100, 3))),
-        },
-        coords={"time": time, "foot": ["left", "right"]},
-        attrs={"dt_s": 0.01, "mass_kg": 30.0},
+        xr.Dataset(
+            {
+                "wrench_world": (("time", "foot", "wrench_axis"), force),
+                "planned_contact": (("time", "foot"), np.ones((100, 2))),
+                "center_of_mass": (("time", "xyz"), time[:, None] * [0.1, 0.0, 0.0]),
+                "com_velocity_reference": (("time", "xyz"), np.zeros((100, 3))),
+            },
+            coords={"time": time, "foot": ["left", "right"]},
+            attrs={"dt_s": 0.01, "mass_kg": 30.0},
+        )
     )
     assert wrench_rate(run, 0.5) == pytest.approx(50.0)
     np.testing.assert_allclose(momentum_error(run), np.tile([3.0, 0.0, 0.0], (100, 1)), atol=1e-9)

@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import xarray as xr
 
 from softground.papers.zhu2021 import baselines, gaits
 from softground.planning import Periodicity
@@ -37,8 +38,10 @@ def falling(until: int, steps: int = 100) -> Run:
     q[:, 0], q[:, 1], v[:, 0] = 0.3 * time, 0.9, 0.3
     q[until:, 2] = 2.0
     return Run(
-        {"configuration": (("time", "q"), q), "velocity": (("time", "v"), v), "torque": (("time", "u"), v[:, :12])},
-        {"time": time},
+        xr.Dataset(
+            {"configuration": (("time", "q"), q), "velocity": (("time", "v"), v), "torque": (("time", "u"), v[:, :12])},
+            {"time": time},
+        )
     )
 
 

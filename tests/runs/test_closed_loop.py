@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from softground.errors import OptionError
-from softground.media import Firm
+from softground.media import Firm, ViscoElastic
 from softground.robots import Robot
-from softground.runs import Run, Stop, run_closed_loop
+from softground.runs import Run, Stop, compiled_loop, run_closed_loop
 from softground.simulation import Simulator
 
 SECONDS, DT = 0.05, 0.002
@@ -96,3 +96,15 @@ def test_a_controller_that_never_starts_is_an_error_with_its_reason(simulator, s
 
     with pytest.raises(OptionError, match="no feasible torques"):
         run_closed_loop(simulator, state, refuse, SECONDS, progress=False)
+
+
+def test_one_program_serves_all_grounds_of_a_kind(simulator, state):
+    """And each of them is itself: softer ground gives more."""
+    compiled_loop._PROGRAMS.clear()
+    grounds = [Simulator(simulator.robot, ViscoElastic(stiffness, 1e4), DT) for stiffness in (8e5, 2e6)]
+    soft, stiff = (run_closed_loop(one, state, damp, SECONDS, progress=False) for one in grounds)
+    assert len(compiled_loop._PROGRAMS) == 1
+    assert float(soft["depth"].max()) > 1.05 * float(stiff["depth"].max())
+    for one, ran in zip(grounds, (soft, stiff), strict=True):
+        again = one.run(ran.control(), SECONDS, state=state)
+        np.testing.assert_allclose(again["configuration"], ran["configuration"], atol=1e-9)

@@ -13,7 +13,7 @@ DT, ROWS = 0.002, 6
 
 @pytest.fixture(scope="module")
 def simulator():
-    return Simulator(Robot.load("walker2d"), firm(), DT)
+    return Simulator(Robot.load("foot"), firm(), DT)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -143,33 +144,42 @@ def progress_bar(console: Console) -> Progress:
 
 
 #: Programs of the last runs, by what simulator, policy and state are made of.
-_PROGRAMS: OrderedDict[tuple, Callable] = OrderedDict()
+_PROGRAMS: OrderedDict[tuple, Any] = OrderedDict()
 MOST_PROGRAMS = 8
 
 
-def _kept_chunk(simulator: Simulator, policy: Policy, state: State, every: int):
-    """The compiled chunk of a run like this one, made if it is not among the last ones.
+def kept_program(key: tuple, make: Callable[[], Any]) -> Any:
+    """The program of a key, made if it is not among the last ones.
 
-    A program holds the numbers of simulator and policy as constants. So it is found by these numbers and not by the
-    objects, whose arrays may have been written to; a policy that is code may have changed, too, and is never found.
+    A program holds numbers of simulator and policy as constants. So keys are these numbers (`contents`) and not the
+    objects, whose arrays may have been written to.
     """
-    if not all(isinstance(leaf, jax.Array | np.ndarray | np.generic | float | int) for leaf in jax.tree.leaves(policy)):
-        return _compiled_chunk(simulator, policy, state, every)
-    shapes = jax.tree.structure(state), tuple((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(state))
-    key = _contents(simulator), _contents(policy), shapes, every
     if key not in _PROGRAMS:
-        _PROGRAMS[key] = _compiled_chunk(simulator, policy, state, every)
+        _PROGRAMS[key] = make()
         if len(_PROGRAMS) > MOST_PROGRAMS:
             _PROGRAMS.popitem(last=False)
     _PROGRAMS.move_to_end(key)
     return _PROGRAMS[key]
 
 
-def _contents(tree: Any) -> tuple:
+def contents(tree: Any) -> tuple:
     """What a pytree of numbers is made of, for comparison."""
     leaves, structure = jax.tree.flatten(tree)
     arrays = [np.asarray(leaf) for leaf in leaves]
     return structure, tuple((array.shape, array.dtype.str, array.tobytes()) for array in arrays)
+
+
+def shapes(tree: Any) -> tuple:
+    """Structure, shapes and dtypes of a pytree of arrays."""
+    return jax.tree.structure(tree), tuple(jax.typeof(leaf) for leaf in jax.tree.leaves(tree))
+
+
+def _kept_chunk(simulator: Simulator, policy: Policy, state: State, every: int):
+    """The compiled chunk of a run like this one. A policy that is code may have changed: it is never kept."""
+    make = partial(_compiled_chunk, simulator, policy, state, every)
+    if not all(isinstance(leaf, jax.Array | np.ndarray | np.generic | float | int) for leaf in jax.tree.leaves(policy)):
+        return make()
+    return kept_program((contents(simulator), contents(policy), shapes(state), every), make)
 
 
 def _compiled_chunk(simulator: Simulator, policy: Policy, state: State, every: int):

@@ -21,7 +21,7 @@ from rich.console import Console
 
 from softground.arrays import Array
 from softground.errors import OptionError
-from softground.runs.compiled_loop import TorqueSequence, progress_bar, steps_in
+from softground.runs.compiled_loop import TorqueSequence, contents, kept_program, progress_bar, shapes, steps_in
 from softground.runs.dataset import RunInfo
 from softground.runs.fall import FALLEN, FallWatch
 from softground.runs.run import Run
@@ -76,7 +76,7 @@ def run_closed_loop(
     with progress_bar(console) as bar:
         task = bar.add_task(label, total=ticks, note="compiling")
         began = time.perf_counter()
-        tick, unpack = _compiled_tick(simulator, state, every)
+        tick, unpack = _kept_tick(simulator, state, every)
         compiled = time.perf_counter()
         fallen = FallWatch(simulator, np.asarray(state.q)) if stop_at_fall else None
         rows, torques, after, ended = _loop(simulator, tick, every * dt, state, controller, fallen, ticks, bar, task)
@@ -117,20 +117,29 @@ class Counts(NamedTuple):
     iterations: Int[Array, ""]
 
 
-def _compiled_tick(simulator: Simulator, state: State, every: int):
-    """Compiled (state, torque) -> (state, flat vector), and the function from it to (sensed, Record, Counts).
+def _kept_tick(simulator: Simulator, state: State, every: int):
+    """(state, torque) -> (state, flat vector), and the function from it to (sensed, Record, Counts).
+
+    The robot is made of constants, which makes for a faster program; the ground's parameters are inputs, so that one
+    program serves a robot on all grounds of a kind.
+    """
+    parameters, rest = eqx.partition(simulator.ground.medium, eqx.is_inexact_array_like)
+    numbers, restore = ravel_pytree(parameters)
+    bare = eqx.tree_at(lambda sim: sim.ground.medium, simulator, rest)
+    key = "tick", contents(bare), shapes(parameters), shapes(state), every
+    program, unpack = kept_program(key, lambda: _compiled_tick(bare, restore, numbers, state, every))
+    return partial(program, numbers), unpack
+
+
+def _compiled_tick(bare: Simulator, restore: Callable, numbers: Float[Array, " n"], state: State, every: int):
+    """Compiled (numbers of the medium, state, torque) -> (state, flat vector), and what unpacks the vector.
 
     The record is that of the first step of a period, but for its flags, which speak for all of them.
-
-    The robot is made of constants, which makes for a faster program; the ground's parameters are inputs, so that JAX's
-    compilation cache holds one program for a robot on all grounds of a kind.
     """
-    parameters, rest = eqx.partition(simulator.ground.medium, eqx.is_array)
-    numbers, restore = ravel_pytree(parameters)
 
     def tick(numbers, state: State, torque):
-        medium = eqx.combine(restore(numbers), rest)
-        here = eqx.tree_at(lambda sim: sim.ground.medium, simulator, medium)
+        medium = eqx.combine(restore(numbers), bare.ground.medium)
+        here = eqx.tree_at(lambda sim: sim.ground.medium, bare, medium)
         after, records = jax.lax.scan(lambda s, _: here.step(s, torque), state, None, length=every)
         counts = Counts((~records.converged).sum(), records.outside_data.any(1).sum(), records.iterations.sum())
         first = eqx.tree_at(
@@ -144,10 +153,10 @@ def _compiled_tick(simulator: Simulator, state: State, every: int):
         after, seen = tick(numbers, state, torque)
         return after, ravel_pytree(seen)[0]
 
-    torque = np.zeros(simulator.robot.nu)
-    shapes = jax.eval_shape(tick, numbers, state, torque)[1]
-    _, unpack = ravel_pytree(jax.tree.map(lambda part: np.zeros(part.shape, part.dtype), shapes))
-    return partial(jax.jit(flat_tick).lower(numbers, state, torque).compile(), numbers), unpack
+    torque = np.zeros(bare.robot.nu)
+    seen = jax.eval_shape(tick, numbers, state, torque)[1]
+    _, unpack = ravel_pytree(jax.tree.map(lambda part: np.zeros(part.shape, part.dtype), seen))
+    return jax.jit(flat_tick).lower(numbers, state, torque).compile(), unpack
 
 
 def _loop(simulator: Simulator, tick, period, state: State, controller: Controller, fallen, ticks: int, bar, task):
