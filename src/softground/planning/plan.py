@@ -16,9 +16,9 @@ from softground.planning.metrics import GaitMetrics
 from softground.planning.problem import GaitProblem
 from softground.planning.smoothing import smoothed
 from softground.planning.trajectory import Trajectory
-from softground.runs.compiled_loop import TorqueSequence
 from softground.runs.dataset import RunInfo
 from softground.runs.run import Run
+from softground.simulation.controllers import TorqueSequence
 from softground.simulation.simulator import Record, Simulator, State
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,33 +21,21 @@ from softground.arrays import Array
 from softground.errors import OptionError
 from softground.runs.dataset import RunInfo
 from softground.runs.run import Run
-from softground.simulation.simulator import Control, Policy, Record, Simulator, State
+from softground.simulation.controllers import (
+    Clocked,
+    Controller,
+    Held,
+    Policy,
+    Reacting,
+    TorqueSequence,
+    as_controller,
+    steps_in_period,
+)
+from softground.simulation.motors import Control
+from softground.simulation.simulator import Record, Simulator, State
 
 #: Samples a compiled call can hold, and the time it should take (s): how often the progress bar moves.
 BUFFER, CHUNK_SECONDS = 512, 0.2
-
-
-class TorqueSequence(eqx.Module):
-    """Policy that plays torques, one row (N m) for every step or for `every` of them, and holds the last."""
-
-    torques: Float[Array, "rows nu"]
-    dt: Float[Array, ""]  # s, of a step
-    start: Float[Array, ""]  # s, time of the first row
-    every: int = eqx.field(static=True, default=1, metadata={"absent_from_old_files": True})
-
-    def __call__(self, state: State) -> Control:
-        row = jnp.round((state.time - self.start) / self.dt).astype(jnp.int32) // self.every
-        torques = jnp.asarray(self.torques, state.q.dtype)
-        return Control(torques[jnp.clip(row, 0, len(torques) - 1)])
-
-
-class Held(eqx.Module):
-    """Policy that gives one control throughout; None: no torques."""
-
-    control: Control | None
-
-    def __call__(self, state: State) -> Control | None:
-        return self.control
 
 
 class Tally(NamedTuple):
@@ -62,9 +51,10 @@ class Tally(NamedTuple):
 def run(
     simulator: Simulator,
     state: State,
-    control: Control | Policy | Float[Array, "steps nu"] | None = None,
+    control: Controller | Control | Policy | Float[Array, "steps nu"] | None = None,
     seconds: float | None = None,
     *,
+    period: float | None = None,
     every: int = 1,
     progress: bool = True,
     label: str = "simulating",
@@ -74,22 +64,34 @@ def run(
 ) -> Run:
     """Simulate for `seconds`; the `Run`, with one sample per `every` steps.
 
-    `control` is a `Control` held throughout, a policy state -> Control, or torques (steps, nu), which
-    also set the duration. Ctrl-C ends the run early and keeps what was simulated; so does the first non-
-    finite state. The attribute `ended` says which. With `progress` a bar and what went wrong are shown on
-    standard error. `seed`, `command` and `title` are only written down.
+    `control` is a controller, or what stands for one (`softground.simulation.controllers`): a `Control` held
+    throughout, a function state -> Control, or torques (steps, nu), which also set the duration. period: between two
+    calls of it (s), a whole number of steps; by default one.
+
+    Ctrl-C ends the run early and keeps what was simulated; so does the first non-finite state. The attribute `ended`
+    says which. With `progress` a bar and what went wrong are shown on standard error. `seed`, `command` and `title` are
+    only written down.
     """
-    dt = float(simulator.dt)
-    policy, steps = _policy(control, seconds, dt, float(state.time))
+    if getattr(control, "on_host", False):
+        raise OptionError("this controller lives on the host: give it to run_closed_loop, or to Simulator.run")
     if every < 1:
         raise OptionError(f"every must be at least 1 step, got {every}")
+    dt = float(simulator.dt)
+    controller = as_controller(control, dt, float(state.time))
+    rows = len(control) if isinstance(control, jax.Array | np.ndarray) else None
+    held = steps_in_period(dt, period)
+    steps = steps_in(seconds, dt) if rows is None else rows * held
+    if isinstance(controller, TorqueSequence) and held > 1:
+        controller = replace(controller, every=held)  # which is a clock of its own
+    asked = controller if held == 1 or isinstance(controller, TorqueSequence) else Clocked(controller, held)
     console = Console(stderr=True, quiet=not progress)
     with progress_bar(console) as bar:
         task = bar.add_task(label, total=steps, note="compiling")
         began = time.perf_counter()
-        chunk = _kept_chunk(simulator, policy, state, every)
+        start = state, jax.tree.map(jnp.asarray, asked.init(state))
+        chunk = _kept_chunk(simulator, asked, start, every)
         compiled = time.perf_counter()
-        pieces, tally, final, ended = _loop(chunk, state, steps, every, bar, task)
+        pieces, tally, final, ended = _loop(chunk, start, steps, every, bar, task)
     elapsed = time.perf_counter() - compiled
     history = jax.tree.map(lambda *parts: np.concatenate(parts), *pieces) if pieces else None
     if history is None:
@@ -104,21 +106,11 @@ def run(
         command=command,
         title=title,
     )
-    kept = policy if isinstance(policy, TorqueSequence) else control
+    kept = control if isinstance(asked, Held | Reacting) else asked
     made = Run.of(simulator, state, final, history, kept, info)
     for line in made.troubles():
         console.print(f"[yellow]{line}", soft_wrap=True)
     return made
-
-
-def _policy(control, seconds, dt: float, start: float) -> tuple[Policy, int]:
-    """The control as a policy, and the number of steps."""
-    if isinstance(control, jax.Array | np.ndarray):
-        if not len(control):
-            raise OptionError("torques must have at least one row, (steps, nu), got none")
-        return TorqueSequence(control, np.asarray(dt), np.asarray(start)), len(control)
-    policy: Any = control if callable(control) else Held(control)
-    return policy, steps_in(seconds, dt)
 
 
 def steps_in(seconds: float | None, dt: float) -> int:
@@ -174,25 +166,32 @@ def shapes(tree: Any) -> tuple:
     return jax.tree.structure(tree), tuple(jax.typeof(leaf) for leaf in jax.tree.leaves(tree))
 
 
-def _kept_chunk(simulator: Simulator, policy: Policy, state: State, every: int):
-    """The compiled chunk of a run like this one. A policy that is code may have changed: it is never kept."""
-    make = partial(_compiled_chunk, simulator, policy, state, every)
-    if not all(isinstance(leaf, jax.Array | np.ndarray | np.generic | float | int) for leaf in jax.tree.leaves(policy)):
+def _kept_chunk(simulator: Simulator, controller: Controller, start: tuple[State, Any], every: int):
+    """The compiled chunk of a run like this one. A controller that is code may have changed: it is never kept."""
+    make = partial(_compiled_chunk, simulator, controller, start, every)
+    leaves = jax.tree.leaves(controller)
+    if not all(isinstance(leaf, jax.Array | np.ndarray | np.generic | float | int) for leaf in leaves):
         return make()
-    return kept_program((contents(simulator), contents(policy), shapes(state), every), make)
+    return kept_program((contents(simulator), contents(controller), shapes(start), every), make)
 
 
-def _compiled_chunk(simulator: Simulator, policy: Policy, state: State, every: int):
-    """Compiled (state, steps) -> (state, samples in a buffer, tally).
+def _compiled_chunk(simulator: Simulator, controller: Controller, start: tuple[State, Any], every: int):
+    """Compiled ((state, memory), steps) -> ((state, memory), samples in a buffer, tally).
 
     The simulator is closed over, so that its parameters are constants of the program. The number of steps
     is an argument: one compilation serves every chunk, also the last.
     """
-    shapes = jax.eval_shape(lambda s: simulator.step(s, policy(s))[1], state)
 
-    def step(carry: tuple[State, Record, Tally, Any, Any]):
-        state, first, tally, done, left = carry
-        after, record = simulator.step(state, policy(state))
+    def advance(state: State, memory: Any):
+        memory, control = controller(memory, state)
+        after, record = simulator.step(state, control)
+        return (after, memory), record
+
+    shapes = jax.eval_shape(advance, *start)[1]
+
+    def step(carry: tuple[Any, Record, Tally, Any, Any]):
+        now, first, tally, done, left = carry
+        after, record = advance(*now)
         kept = jax.tree.map(lambda old, new: jnp.where(done == 0, new, old), first, record)
         # Flags of a sample speak for all its steps.
         kept = eqx.tree_at(
@@ -215,26 +214,26 @@ def _compiled_chunk(simulator: Simulator, policy: Policy, state: State, every: i
         return after, kept, tally, done + 1, left - 1
 
     def sample(carry):
-        state, buffers, tally, row, left = carry
+        now, buffers, tally, row, left = carry
         blank = jax.tree.map(lambda shape: jnp.zeros(shape.shape, shape.dtype), shapes)
         going = lambda c: (c[3] < every) & (c[4] > 0) & c[2].finite  # noqa: E731
-        state, record, tally, _, left = jax.lax.while_loop(going, step, (state, blank, tally, 0, left))
+        now, record, tally, _, left = jax.lax.while_loop(going, step, (now, blank, tally, 0, left))
         buffers = jax.tree.map(lambda buffer, entry: buffer.at[row].set(entry), buffers, record)
-        return state, buffers, tally, row + 1, left
+        return now, buffers, tally, row + 1, left
 
-    def chunk(state: State, steps: Int[Array, ""]):
+    def chunk(now: tuple[State, Any], steps: Int[Array, ""]):
         buffers = jax.tree.map(lambda shape: jnp.zeros((BUFFER, *shape.shape), shape.dtype), shapes)
         none = jnp.zeros((), int)
         tally = Tally(none, none, none, none, jnp.ones((), bool))
         going = lambda c: (c[4] > 0) & c[2].finite  # noqa: E731
-        state, buffers, tally, *_ = jax.lax.while_loop(going, sample, (state, buffers, tally, 0, steps))
-        return state, buffers, tally
+        now, buffers, tally, *_ = jax.lax.while_loop(going, sample, (now, buffers, tally, 0, steps))
+        return now, buffers, tally
 
-    program = jax.jit(chunk).lower(state, jnp.asarray(1)).compile()
-    return lambda state, steps: jax.block_until_ready(program(state, jnp.asarray(steps)))
+    program = jax.jit(chunk).lower(start, jnp.asarray(1)).compile()
+    return lambda now, steps: jax.block_until_ready(program(now, jnp.asarray(steps)))
 
 
-def _loop(chunk, state: State, steps: int, every: int, bar: Progress, task):
+def _loop(chunk, now: tuple[State, Any], steps: int, every: int, bar: Progress, task):
     """Call the chunk until all steps are done; how it ended is "finished", "interrupted" or "non-finite"."""
     pieces: list[Record] = []
     none = np.zeros((), int)
@@ -244,10 +243,10 @@ def _loop(chunk, state: State, steps: int, every: int, bar: Progress, task):
         while total.steps < steps and total.finite:
             began = time.perf_counter()
             wanted = min(samples * every, steps - int(total.steps))
-            after, buffers, tally = chunk(state, wanted)
+            after, buffers, tally = chunk(now, wanted)
             filled = -(-int(tally.steps) // every)
             piece = jax.tree.map(lambda buffer, n=filled: np.asarray(buffer)[:n].copy(), buffers)
-            state = after
+            now = after
             pieces.append(piece)
             counts = {field: total[k] + np.asarray(tally[k]) for k, field in enumerate(Tally._fields[:-1])}
             total = Tally(**counts, finite=np.asarray(tally.finite))
@@ -256,4 +255,4 @@ def _loop(chunk, state: State, steps: int, every: int, bar: Progress, task):
             bar.update(task, completed=int(total.steps), note=f"{rate * every:,.0f} steps/s")
     except KeyboardInterrupt:
         ended = "interrupted"
-    return pieces, total, state, ended if total.finite else "non-finite"
+    return pieces, total, now[0], ended if total.finite else "non-finite"

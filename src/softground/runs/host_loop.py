@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import equinox as eqx
 import jax
@@ -21,10 +21,11 @@ from rich.console import Console
 
 from softground.arrays import Array
 from softground.errors import OptionError
-from softground.runs.compiled_loop import TorqueSequence, contents, kept_program, progress_bar, shapes, steps_in
+from softground.runs.compiled_loop import contents, kept_program, progress_bar, shapes, steps_in
 from softground.runs.dataset import RunInfo
 from softground.runs.fall import FALLEN, FallWatch
 from softground.runs.run import Run
+from softground.simulation.controllers import TorqueSequence, steps_in_period
 from softground.simulation.simulator import Simulator, State
 
 #: Periods between two movements of the progress bar, and between two looks whether the robot has fallen.
@@ -41,8 +42,29 @@ class Measurement(NamedTuple):
     """On each foot about its origin, over the step before (N, N m)."""
 
 
-Controller = Callable[[Measurement], Float[np.ndarray, " nu"]]
-"""Torques of the motors (N m) over the next period."""
+class HostController(Protocol):
+    """As `softground.simulation.controllers.Controller`, but of measurements and torques in NumPy."""
+
+    def init(self, seen: Measurement) -> Any:
+        """Memory before the first period."""
+        ...
+
+    def __call__(self, memory: Any, seen: Measurement) -> tuple[Any, Float[np.ndarray, " nu"]]:
+        """Memory, and torques of the motors (N m) over the period that begins."""
+        ...
+
+
+class Answering:
+    """A function Measurement -> torques as a controller."""
+
+    def __init__(self, answer: Callable[[Measurement], Float[np.ndarray, " nu"]]):
+        self.answer = answer
+
+    def init(self, seen: Measurement) -> None:
+        return None
+
+    def __call__(self, memory: None, seen: Measurement) -> tuple[None, Float[np.ndarray, " nu"]]:
+        return memory, self.answer(seen)
 
 
 class Stop(Exception):
@@ -52,7 +74,7 @@ class Stop(Exception):
 def run_closed_loop(
     simulator: Simulator,
     state: State,
-    controller: Controller,
+    controller: HostController | Callable[[Measurement], Float[np.ndarray, " nu"]],
     seconds: float,
     *,
     period: float | None = None,
@@ -62,7 +84,7 @@ def run_closed_loop(
     title: str = "",
     command: str = "",
 ) -> Run:
-    """Simulate with a controller on the host; the `Run`, with one sample a period.
+    """Simulate with a controller on the host, or a function Measurement -> torques; one sample a period.
 
     period: between two calls of the controller (s), a whole number of the simulator's steps; by default one. The
     torques are kept as the run's control, so `repeat` gives the same run without the controller. The run ends
@@ -79,7 +101,8 @@ def run_closed_loop(
         tick, unpack = _kept_tick(simulator, state, every)
         compiled = time.perf_counter()
         fallen = FallWatch(simulator, np.asarray(state.q)) if stop_at_fall else None
-        rows, torques, after, ended = _loop(simulator, tick, every * dt, state, controller, fallen, ticks, bar, task)
+        asked: Any = controller if hasattr(controller, "init") else Answering(controller)  # type: ignore[arg-type]
+        rows, torques, after, ended = _loop(simulator, tick, every * dt, state, asked, fallen, ticks, bar, task)
     elapsed = time.perf_counter() - compiled
     if not rows:
         raise KeyboardInterrupt if ended == "interrupted" else OptionError(f"the controller would not start: {ended}")
@@ -99,14 +122,6 @@ def run_closed_loop(
     for line in made.troubles():
         console.print(f"[yellow]{line}", soft_wrap=True)
     return made
-
-
-def steps_in_period(dt: float, period: float | None) -> int:
-    """Steps of dt (s) in a controller's period (s); OptionError unless it is a whole number of them."""
-    every = 1 if period is None else round(period / dt)
-    if every < 1 or (period is not None and abs(every * dt - period) > 1e-9 * period):
-        raise OptionError(f"a controller's period must be a whole number of steps of {dt:g} s, got {period:g} s")
-    return every
 
 
 class Counts(NamedTuple):
@@ -159,7 +174,7 @@ def _compiled_tick(bare: Simulator, restore: Callable, numbers: Float[Array, " n
     return jax.jit(flat_tick).lower(numbers, state, torque).compile(), unpack
 
 
-def _loop(simulator: Simulator, tick, period, state: State, controller: Controller, fallen, ticks: int, bar, task):
+def _loop(simulator: Simulator, tick, period, state: State, controller: HostController, fallen, ticks, bar, task):
     """Rows and torques of the periods run, the state after them, and how it ended."""
     start = float(state.time)
     rows: list[np.ndarray] = []
@@ -167,8 +182,10 @@ def _loop(simulator: Simulator, tick, period, state: State, controller: Controll
     sensed = (np.asarray(state.q), np.asarray(state.v), np.zeros((len(simulator.robot.feet), 6)))
     ended = "finished"
     try:
+        memory = controller.init(Measurement(start, *sensed))
         for number in range(ticks):
-            torque = np.asarray(controller(Measurement(start + number * period, *sensed)))
+            memory, torque = controller(memory, Measurement(start + number * period, *sensed))
+            torque = np.asarray(torque)
             state, vector = tick(state, torque)
             rows.append(np.asarray(vector))
             torques.append(torque)

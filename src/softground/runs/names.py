@@ -55,8 +55,10 @@ _PLACES = {
     "sphere": "softground.robots.feet:Sphere",
     "mesh-foot": "softground.robots.foot_mesh:MeshFoot",
     "robot-recipe": "softground.robots.recipe:Recipe",
-    "held": "softground.runs.compiled_loop:Held",
-    "torques": "softground.runs.compiled_loop:TorqueSequence",
+    "held": "softground.simulation.controllers:Held",
+    "torques": "softground.simulation.controllers:TorqueSequence",
+    "clocked": "softground.simulation.controllers:Clocked",
+    "reacting": "softground.simulation.controllers:Reacting",
     "control": "softground.simulation.motors:Control",
     "state": "softground.simulation.simulator:State",
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -22,6 +21,7 @@ from softground.errors import OptionError
 from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
 from softground.robots import Robot
 from softground.robots.base import vertical_coordinate
+from softground.simulation.controllers import Clocked, Controller, Policy, as_controller, steps_in_period
 from softground.simulation.ground import Ground, medium_under_feet
 from softground.simulation.motors import Control, joint_law, motor_torque, open_loop_force
 from softground.surfaces import Surface
@@ -62,9 +62,6 @@ class Record(eqx.Module):
     converged: Bool[Array, ""]
     finite: Bool[Array, ""]
     outside_data: Bool[Array, " f"]
-
-
-Policy = Callable[[State], Control]
 
 
 class Simulator(eqx.Module):
@@ -213,9 +210,10 @@ class Simulator(eqx.Module):
 
     def run(
         self,
-        control: Control | Policy | Float[Array, "steps nu"] | None = None,
+        control: Controller | Control | Policy | Float[Array, "steps nu"] | None = None,
         seconds: float | None = None,
         *,
+        period: float | None = None,
         state: State | None = None,
         height: float | None = None,
         every: int = 1,
@@ -227,30 +225,53 @@ class Simulator(eqx.Module):
             run = simulator.run(hold_posture(simulator.robot), seconds=1.0, height=0.02)
             run["depth"]  # m, of every foot over time
 
-        Compiled inside, once for a simulator and a control. See `softground.runs.run` for what control may be.
+        Compiled inside, once for a simulator and a control. control: a controller, or what stands for one
+        (`softground.simulation.controllers`), asked once a `period` (s), by default a step. One with `on_host = True`
+        runs in Python (`softground.runs.run_closed_loop`), and a sample is then kept of every period.
         """
-        from softground.runs import run  # it stands on this module
+        from softground.runs import run, run_closed_loop  # they stand on this module
 
         if state is not None and height is not None:
             raise OptionError("give a state to start from or a height to start at, not both")
         start = self.initial_state(height=height) if state is None else state
-        return run(self, start, control, seconds, every=every, progress=progress, **notes)
+        if getattr(control, "on_host", False):
+            if seconds is None or every != 1:
+                raise OptionError("a controller on the host needs seconds, and a sample a period: leave every out")
+            host: Any = control
+            return run_closed_loop(self, start, host, seconds, period=period, progress=progress, **notes)
+        return run(self, start, control, seconds, period=period, every=every, progress=progress, **notes)
 
     # -- many steps --------------------------------------------------------------------------------------
 
     def rollout(
-        self, state: State, control: Control | Policy | Float[Array, "steps nu"] | None = None, steps: int | None = None
+        self,
+        state: State,
+        control: Controller | Control | Policy | Float[Array, "steps nu"] | None = None,
+        steps: int | None = None,
+        *,
+        period: float | None = None,
     ) -> tuple[State, Record]:
         """Many steps in one compiled loop. Records have a leading axis of steps.
 
-        `control` is a sequence of torques (steps, nu), a `Control` held throughout, or a policy state -> Control.
+        `control` is a controller, or what stands for one (`softground.simulation.controllers`): torques (steps, nu), a
+        `Control` held throughout, a function state -> Control. period: between two calls of it (s), by default a step.
         """
-        if isinstance(control, (jax.Array, np.ndarray)):
+        if isinstance(control, jax.Array | np.ndarray) and period is None:
             return jax.lax.scan(lambda s, torque: self.step(s, torque), state, control)
         if steps is None:
             raise OptionError("rollout needs the number of steps unless it is given a sequence of torques")
-        choose = control if callable(control) else lambda _: control
-        return jax.lax.scan(lambda s, _: self.step(s, choose(s)), state, None, length=steps)
+        controller = as_controller(control, self.dt, state.time)
+        every = 1 if period is None else steps_in_period(float(self.dt), period)
+        controller = controller if every == 1 else Clocked(controller, every)
+
+        def advance(carry, _):
+            state, memory = carry
+            memory, now = controller(memory, state)
+            state, record = self.step(state, now)
+            return (state, memory), record
+
+        (final, _), records = jax.lax.scan(advance, (state, controller.init(state)), None, length=steps)
+        return final, records
 
 
 def _checked_grains(grain_inertia, kind: str) -> np.ndarray:

@@ -16,6 +16,7 @@ from softground.control.stepping.nodding import nodding_trunk
 from softground.control.stepping.placement import next_foot
 from softground.control.stepping.swing import cycloid
 from softground.control.whole_body.references import FrameMotion, PointMotion, References, holding
+from softground.simulation import Control, State
 
 
 class Memory(NamedTuple):
@@ -47,7 +48,7 @@ class Seen(NamedTuple):
 
 
 class Stepper(eqx.Module):
-    """Torques from the state, once a tick, as a pure function: the clock says which foot carries.
+    """A controller: torques from the state once a period, as a pure function. The clock says which foot carries.
 
     The robot keeps its height over where the last foot ended up: on sand, over its footprint.
     """
@@ -62,15 +63,15 @@ class Stepper(eqx.Module):
         self.speed = np.asarray(speed, float)
         self.standing = holding(controller.robot, controller.frames, controller.robot.posture)
 
-    def initial_memory(self) -> Memory:
+    def init(self, state: State) -> Memory:
         zero = jnp.zeros(())
         return Memory(jnp.asarray(-1), jnp.zeros(3), zero, jnp.zeros(2), zero, jnp.zeros((2, 2)), zero)
 
-    def act(self, memory: Memory, time, q, v) -> tuple[Memory, Float[Array, " nu"]]:
-        """Torques (N m) for the next period."""
-        seen = self.see(q, v)
-        memory = self._remember(memory, time, seen)
-        return memory, self.controller.torque(q, v, self._references(memory, time, seen))
+    def __call__(self, memory: Memory, state: State) -> tuple[Memory, Control]:
+        seen = self.see(state.q, state.v)
+        memory = self._remember(memory, state.time, seen)
+        torque = self.controller.torque(state.q, state.v, self._references(memory, state.time, seen))
+        return memory, Control(torque)
 
     def see(self, q: Float[Array, " nq"], v: Float[Array, " nv"]) -> Seen:
         robot = self.controller.robot

@@ -12,11 +12,12 @@ from softground.control.stepping.gait import SteppingGait
 from softground.control.stepping.stepper import Stepper
 from softground.errors import OptionError
 from softground.media import Medium
-from softground.runs.compiled_loop import TorqueSequence, steps_in
+from softground.runs.compiled_loop import steps_in
 from softground.runs.dataset import RunInfo
 from softground.runs.run import Run
+from softground.simulation.controllers import TorqueSequence
 from softground.simulation.ground import Ground
-from softground.simulation.simulator import Record, Simulator, State
+from softground.simulation.simulator import Simulator, State
 
 
 def starting_state(simulator: Simulator, stepper: Stepper, depth: float = 0.0) -> State:
@@ -31,19 +32,6 @@ def starting_state(simulator: Simulator, stepper: Stepper, depth: float = 0.0) -
     return simulator.initial_state(v=v, height=-depth)
 
 
-def rollout(simulator: Simulator, stepper: Stepper, state: State, steps: int) -> tuple[State, Record]:
-    """Final state and records of many steps; pure, for `jax.jit` and `jax.vmap`."""
-
-    def tick(carry, _):
-        state, memory = carry
-        memory, torque = stepper.act(memory, state.time, state.q, state.v)
-        state, record = simulator.step(state, torque)
-        return (state, memory), record
-
-    (final, _), records = jax.lax.scan(tick, (state, stepper.initial_memory()), None, length=steps)
-    return final, records
-
-
 class Walks:
     """Walks of a robot on a ground from one start: compiled once, then called with a speed (m/s).
 
@@ -51,18 +39,13 @@ class Walks:
     """
 
     def __init__(self, simulator: Simulator, stepper: Stepper, start: State, seconds: float):
-        if not np.isclose(stepper.controller.period, float(simulator.dt)):
-            raise OptionError(
-                f"the controller ticks every {stepper.controller.period:g} s, the simulator steps by "
-                f"{float(simulator.dt):g} s: make them equal"
-            )
         self.simulator, self.start, self.gait = simulator, start, stepper.gait
         self.steps = steps_in(seconds, float(simulator.dt))
 
         def program(state: State, speed, gait: SteppingGait, medium: Medium):
             on_ground = eqx.tree_at(lambda one: one.ground.medium, simulator, medium)
             walking = eqx.tree_at(lambda one: (one.speed, one.gait), stepper, (speed, gait))
-            return rollout(on_ground, walking, state, self.steps)
+            return on_ground.rollout(state, walking, self.steps, period=stepper.controller.period)
 
         began = time.perf_counter()
         self._program = (

@@ -15,7 +15,7 @@ from softground.control.estimation import Estimator
 from softground.control.walking.ground_belief import GroundBelief, believe, observe
 from softground.control.walking.pattern import WalkingPattern
 from softground.control.whole_body.constraints.contact_model import stack_soles
-from softground.control.whole_body.controller import WholeBodyController
+from softground.control.whole_body.controller import Memory, WholeBodyController
 from softground.control.whole_body.packing import Packing
 from softground.control.whole_body.problem import Status
 from softground.control.whole_body.references import (
@@ -48,11 +48,22 @@ class Tick(NamedTuple):
     """Everything: observing the ground, assembling and solving the QP."""
 
 
-class Walker:
-    """Torques from measurements, once a tick: a `Controller` for `run_closed_loop`.
+class Remembered(NamedTuple):
+    """What a walker remembers from tick to tick."""
 
-    It remembers (`log`, `belief`, `failures`): make a new one for every run.
+    tick: int
+    belief: GroundBelief
+    whole_body: Memory
+    failures_in_a_row: int
+
+
+class Walker:
+    """Torques from measurements, once a tick: a controller on the host.
+
+    `log` has what happened at every tick since `init`, which begins anew.
     """
+
+    on_host = True
 
     def __init__(
         self,
@@ -75,64 +86,64 @@ class Walker:
         q = np.asarray(robot.posture if q is None else q, dtype=float)
         self._robot, self.controller, self.pattern = robot, controller, pattern
         self.log: list[Tick] = []
-        self.failures = 0
-        self._failures_in_a_row = 0
-        self._memory = controller.initial_memory()
         self._standing = controller.hold(q, stiffness=stiffness, damping=damping)
         self._wrenches = planned_wrenches(robot, pattern)
         self._wrench_rates = np.gradient(self._wrenches, pattern.time, axis=0)
         first = (estimator or Estimator()).start(stiffness, damping)
-        self.belief: GroundBelief = jax.tree.map(
+        self._first_belief: GroundBelief = jax.tree.map(
             np.asarray, jax.jit(lambda q, first: believe(robot, q, first, ground_height))(q, first)
         )
         soles = stack_soles([patch(foot.shape) for foot in robot.feet])
         timing = controller.period, controller.period if step is None else step
         look = partial(observe, robot, soles, estimator, ground_height, *timing)
-        self._observe = partial(_compiled(look, self.belief, robot), np.array([stiffness, damping]))
+        self._observe = partial(_compiled(look, self._first_belief, robot), np.array([stiffness, damping]))
         self._compile(q)
 
     def _compile(self, q: np.ndarray) -> None:
         """Run everything once, so that no tick of a walk pays for compilation."""
         still, standing = np.zeros(self._robot.nv), self._standing
-        self._observe(self.belief, q, still, standing.wrenches, standing.in_contact)
-        self.controller.tick(self._memory, q, still, np.asarray(standing.wrenches), standing)
+        self._observe(self._first_belief, q, still, standing.wrenches, standing.in_contact)
+        self.controller.tick(self.controller.initial_memory(), q, still, np.asarray(standing.wrenches), standing)
 
-    def __call__(self, measurement: Measurement) -> np.ndarray:
+    @property
+    def failures(self) -> int:
+        """Ticks without a solution."""
+        return sum(not tick.solved for tick in self.log)
+
+    def init(self, seen: Measurement) -> Remembered:
+        self.log.clear()
+        return Remembered(0, self._first_belief, self.controller.initial_memory(), 0)
+
+    def __call__(self, memory: Remembered, seen: Measurement) -> tuple[Remembered, np.ndarray]:
         began = perf_counter()
-        row = min(len(self.log), len(self.pattern.time) - 1)
-        if not self.log:  # no step was taken yet: the robot stands, and the ground carries it
-            measurement = measurement._replace(wrench_world=self._standing.wrenches)
+        row = min(memory.tick, len(self.pattern.time) - 1)
+        if memory.tick == 0:  # no step was taken yet: the robot stands, and the ground carries it
+            seen = seen._replace(wrench_world=self._standing.wrenches)
         in_contact = self.pattern.contact[row]
-        self.belief = self._observe(self.belief, *measurement[1:], in_contact)
-        references = self._references(row)
-        self._memory, command = self.controller.tick(
-            self._memory, measurement.q, measurement.v, np.asarray(self.belief.wrenches), references
+        belief = self._observe(memory.belief, *seen[1:], in_contact)
+        references = self._references(row, belief)
+        whole_body, command = self.controller.tick(
+            memory.whole_body, seen.q, seen.v, np.asarray(belief.wrenches), references
         )
         solved = command.status is Status.SOLVED
-        spent = perf_counter() - began
-        ground, doubt = self.belief.ground, self.belief.estimate.covariance
         self.log.append(
             Tick(
                 com_reference=references.com.position,
                 com_velocity_reference=references.com.velocity,
                 foot_reference=self.pattern.foot_position[row],
                 in_contact=in_contact,
-                ground=ground,
-                doubt=np.sqrt(np.diagonal(doubt, axis1=-2, axis2=-1)),
+                ground=belief.ground,
+                doubt=np.sqrt(np.diagonal(belief.estimate.covariance, axis1=-2, axis2=-1)),
                 solved=solved,
-                controller_seconds=spent,
+                controller_seconds=perf_counter() - began,
             )
         )
-        self._count(solved)
-        return command.torque
-
-    def _count(self, solved: bool) -> None:
-        self.failures += not solved
-        self._failures_in_a_row = 0 if solved else self._failures_in_a_row + 1
-        if self._failures_in_a_row > MOST_FAILURES:
+        in_a_row = 0 if solved else memory.failures_in_a_row + 1
+        if in_a_row > MOST_FAILURES:
             raise Stop(f"controller failure: no feasible torques for {MOST_FAILURES} ticks in a row")
+        return Remembered(memory.tick + 1, belief, whole_body, in_a_row), command.torque
 
-    def _references(self, row: int) -> References:
+    def _references(self, row: int, belief: GroundBelief) -> References:
         """What the pattern wants at a tick, in the controller's terms."""
         pattern, standing = self.pattern, self._standing
         com = PointMotion(
@@ -142,7 +153,7 @@ class Walker:
             name: self._foot(row, k) if k < 2 else self._body(row, standing.frames[name])
             for k, name in enumerate(standing.frames)
         }
-        ground, rest, covariance = self.belief.ground, self.belief.rest, self.belief.estimate.covariance
+        ground, rest, covariance = belief.ground, belief.rest, belief.estimate.covariance
         return standing._replace(
             com=com,
             frames=frames,

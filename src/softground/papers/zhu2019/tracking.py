@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 
+from softground.arrays import Array
 from softground.control.pid import Pid
 from softground.experiments.course import Course
 from softground.experiments.protocol import Recording, low_pass
@@ -16,7 +19,7 @@ from softground.media.base import Medium
 from softground.media.resistive import surface_of, wrenches
 from softground.robots import Robot
 from softground.robots.feet import Cylinder
-from softground.simulation import Ground, Simulator, State
+from softground.simulation import Control, Ground, Simulator, State
 from softground.surfaces import Plane
 
 FOOT = Cylinder(radius=0.05, length=0.25)
@@ -59,21 +62,35 @@ def follow(medium: Medium, course: Course, dt: float = 0.001) -> Track:
 
 def records_along(simulator: Simulator, course: Course, state: State):
     """Poses (n, 3), planar wrenches (n, 3) about the reference point, and whether steps converged, every step."""
-    pid, dt = Pid(KP, KI, KD), simulator.dt
-    times = float(dt) * np.arange(round(course.duration / float(dt)))
-    line = np.clip(np.searchsorted(course.time, times, side="right") - 1, 0, len(course.time) - 2)
-    wanted = np.concatenate([course.at(times), course.velocities()[line]], axis=1)
-    # Before it moves the integral carries the foot's weight.
-    integral = jnp.asarray([0.0, float(simulator.robot.weight) / KI[1], 0.0])
+    steps = round(course.duration / float(simulator.dt))
+    _, record = simulator.rollout(state, CourseFollower.of(simulator, course, steps), steps)
+    return record.q, at_reference(record.wrench_world[:, 0], record.q[:, 2]), record.converged
 
-    def step(carry, goal):
-        state, integral = carry
-        effort, integral = pid(integral, goal[:3] - state.q, goal[3:] - state.v, dt)
-        after, record = simulator.step(state, effort)
-        return (after, integral), (record.q, record.wrench_world[0], record.converged)
 
-    _, (pose, wrench, converged) = jax.lax.scan(step, (state, integral), jnp.asarray(wanted))
-    return pose, at_reference(wrench, pose[:, 2]), converged
+class CourseFollower(eqx.Module):
+    """A controller with memory: PID along a course, sampled at every step from time 0; it remembers the integral."""
+
+    pid: Pid
+    wanted: Float[Array, "n 6"]  # m, rad, m/s, rad/s
+    integral: Float[Array, "3"]  # at the start
+    dt: Float[Array, ""]  # s
+
+    @classmethod
+    def of(cls, simulator: Simulator, course: Course, steps: int) -> CourseFollower:
+        times = float(simulator.dt) * np.arange(steps)
+        line = np.clip(np.searchsorted(course.time, times, side="right") - 1, 0, len(course.time) - 2)
+        wanted = np.concatenate([course.at(times), course.velocities()[line]], axis=1)
+        # Before it moves the integral carries the foot's weight.
+        integral = np.array([0.0, float(simulator.robot.weight) / KI[1], 0.0])
+        return cls(Pid(KP, KI, KD), wanted, integral, simulator.dt)
+
+    def init(self, state: State) -> Float[Array, "3"]:
+        return jnp.asarray(self.integral)
+
+    def __call__(self, integral: Float[Array, "3"], state: State) -> tuple[Float[Array, "3"], Control]:
+        goal = jnp.asarray(self.wanted)[jnp.round(state.time / self.dt).astype(int)]
+        effort, integral = self.pid(integral, goal[:3] - state.q, goal[3:] - state.v, self.dt)
+        return integral, Control(effort)
 
 
 def at_reference(wrench, pitch) -> Any:
