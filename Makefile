@@ -18,7 +18,7 @@ JAX_ENV := JAX_COMPILATION_CACHE_DIR="$(CURDIR)/.jax_cache" \
   XLA_FLAGS="--xla_cpu_multi_thread_eigen=false $(QUICK_COMPILE) $(XLA_FLAGS)"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format clean
+.PHONY: help setup demo test quick lint format clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,24 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: setup ## Run the demonstration
 	@$(BIN)/softground demo
+
+# A taste of every layer, for the habit of running it: what is fast, and fails first when something basic breaks.
+QUICK_TESTS := tests/test_layers.py tests/contact/test_linear.py tests/contact/test_step_against_qp.py \
+  $(filter-out %/test_invariants.py %/test_feet.py,$(wildcard tests/robots/test_*.py)) tests/surfaces/test_bad_input.py \
+  $(addprefix tests/media/test_,fields.py lemma.py resistive_stress.py soles.py wedge.py wedge_forces.py wrench_space.py) \
+  $(addprefix tests/simulation/test_,controllers.py free_flight.py) \
+  $(addprefix tests/runs/test_,cost_of_transport.py metrics.py old_files.py running.py) \
+  $(addprefix tests/control/test_,foot_motion.py pid.py terrain_classification.py) \
+  $(addprefix tests/control/walking/test_,dcm.py footsteps.py pattern.py swing.py) \
+  $(addprefix tests/control/whole_body/test_,contact_doubt.py solvers.py tasks.py) \
+  $(addprefix tests/experiments/test_,campaign_plan.py converters.py convexity.py database.py dem_path.py protocol.py) \
+  tests/planning/test_objectives.py tests/planning/test_refusals.py \
+  tests/bridges/test_viewer_parts.py tests/bridges/test_viewer_footprints.py \
+  tests/papers/test_chen2026_rolling.py tests/papers/test_reproduce.py tests/papers/test_zhu2021_foot_size.py
+
+quick: lint ## Check style, types and the fast tests of every layer
+	@$(BIN)/pyright
+	@$(JAX_ENV) $(BIN)/pytest -q -n 2 --dist worksteal $(QUICK_TESTS)
 
 # worksteal: neighbouring tests, which share compiled functions, stay on one worker.
 test: lint ## Check style and types, then run the tests

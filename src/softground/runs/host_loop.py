@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -42,6 +42,7 @@ class Measurement(NamedTuple):
     """On each foot about its origin, over the step before (N, N m)."""
 
 
+@runtime_checkable
 class HostController(Protocol):
     """As `softground.simulation.controllers.Controller`, but of measurements and torques in NumPy."""
 
