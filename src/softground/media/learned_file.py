@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from softground.errors import FileFormatError, MediumError
@@ -110,8 +111,13 @@ def _feature_document(part: Any) -> dict[str, Any]:
         return {"type": "kernels", **numbers, **{name: getattr(part, name) for name in KERNEL_FIELDS}}
     for name, (cls, fields) in PLAIN_FEATURES.items():
         if type(part) is cls:
-            return {"type": name, **{field: getattr(part, field) for field in fields}}
+            return {"type": name, **{field: _number(getattr(part, field)) for field in fields}}
     raise MediumError(f"features of type {type(part).__name__} have no place in a file of a learned medium")
+
+
+def _number(value: Any) -> Any:
+    """An array without axes as a plain number."""
+    return value.item() if isinstance(value, np.ndarray | jax.Array) else value
 
 
 def _features(documents: list[dict[str, Any]]) -> Joined:

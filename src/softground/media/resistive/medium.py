@@ -275,11 +275,13 @@ class Sinking(DepthTilt):
     sets in over `onset` and stays constant below; powers of the depth alone cannot follow it.
     """
 
-    onset: float = eqx.field(static=True, converter=float, default=5e-3)  # m
+    # A leaf, as the radius of `BallDepth` is: feet of several sizes are stacked.
+    onset: Float[Array, ""] = eqx.field(converter=as_float, default=5e-3)  # m
 
     def __call__(self, foot: FootInGround) -> Float[Array, " b"]:
         angular = self._monomials(foot) if self.spatial else self._harmonics(foot.tilt)
-        return jnp.concatenate([smooth_step(foot.depth / self.onset) * angular, super().__call__(foot)])
+        started = smooth_step(foot.depth / jnp.asarray(self.onset, foot.depth.dtype))
+        return jnp.concatenate([started * angular, super().__call__(foot)])
 
 
 def _sole_features(planar: bool) -> Sinking:
@@ -300,13 +302,13 @@ class BallDepth(eqx.Module):
     on: so do these.
     """
 
-    radius: float = eqx.field(static=True, converter=float)  # m
+    radius: Float[Array, ""] = eqx.field(converter=as_float)  # m
     powers: int = eqx.field(static=True, default=4)
     ramp: float = eqx.field(static=True, converter=float, default=2e-4)  # m, over which contact sets in
 
     def __call__(self, foot: FootInGround) -> Float[Array, " b"]:
         depth = smooth_ramp(foot.depth, self.ramp)
-        covered = depth / (depth + self.radius)
+        covered = depth / (depth + jnp.asarray(self.radius, depth.dtype))
         return jnp.stack([depth * covered**j for j in range(1, self.powers + 1)])
 
 
