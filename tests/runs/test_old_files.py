@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from softground import media
+from softground.media.resistive.medium import BallDepth, Sinking
 from softground.robots import Box, Cylinder, HalfCylinder, Polygon, Sphere
 from softground.runs.description import describe, restore
 
@@ -34,6 +35,16 @@ OLD = {
             max_tilt=1.0,
             reference_height=0.1,
         ),
+    ),
+    "features of a ball": (
+        "softground.media.resistive.medium:BallDepth",
+        {"radius": 0.03, "powers": 4, "ramp": 2e-4},
+        BallDepth(0.03),
+    ),
+    "features of a sole": (
+        "softground.media.resistive.medium:Sinking",
+        {"powers": 2, "harmonics": 3, "spatial": False, "max_tilt": np.pi, "ramp": 1e-3, "onset": 5e-3},
+        Sinking(),
     ),
     "firm": (
         "softground.media.visco_elastic.medium:Firm",

@@ -13,6 +13,7 @@ from softground.bridges.viewer.footprints import Sole, lowering
 from softground.control.whole_body.constraints.feasibility import wrench_cone
 from softground.errors import MediumError, RobotError
 from softground.experiments.rigs.foot_text import read_foot
+from softground.experiments.rigs.resistive import wrench_change
 from softground.media.base import COMPONENTS, FootInGround
 from softground.robots import Box, Cylinder, HalfCylinder, MeshFoot, Polygon, Robot, Shape, Sphere, register_shape
 from softground.robots.shapes import SHAPES, shape_from_dict
@@ -149,6 +150,16 @@ def test_names_are_checked():
         register_shape(type("Other", (Shape,), {"name": "box"}))
     with pytest.raises(RobotError, match="must be Box, Cylinder"):
         Robot.load("g1", feet={"left_foot": mesh()})
+
+
+@pytest.mark.parametrize("law", ["plane", "3d"])
+def test_a_rectangle_written_as_a_polygon_is_a_box(law):
+    """To the ground: panels of any outline against those of the box, summed by resistive force theory."""
+    box = Box(0.2, 0.1, 0.05)
+    written = Polygon(box.outline, box.height)
+    assert wrench_change(written.panels(), box.panels(3), box.height, law) < 0.01
+    soles = [media.Wedge().for_foot(shape, planar=False).sole for shape in (written, box)]
+    np.testing.assert_allclose([soles[0].length, soles[0].width], [soles[1].length, soles[1].width])
 
 
 # -- a shape of one's own ------------------------------------------------------------------------------------------
