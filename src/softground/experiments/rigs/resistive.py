@@ -30,7 +30,7 @@ MOST_LOADS = 200_000
 
 @dataclass(frozen=True)
 class ResistiveRig(Rig):
-    """Plane RFT or 3D-RFT on a cylinder, sphere, box or mesh.
+    """Plane RFT or 3D-RFT on a foot of any shape.
 
     A sphere's sole is the end of its axis, one radius from its centre.
     """
