@@ -16,7 +16,7 @@ from softground.control.whole_body.constraints.rolling_contact import rolling_co
 from softground.errors import RobotError
 from softground.media import Firm
 from softground.robots import Robot
-from softground.robots.feet import HalfCylinder
+from softground.robots.shapes import HalfCylinder
 from softground.runs.base_orientation import heading
 from softground.simulation import Simulator
 

@@ -11,7 +11,7 @@ from softground.control.terrain_identification import Doubt, Sensed, SensorNoise
 from softground.errors import OptionError
 from softground.media import Wedge
 from softground.robots import Robot
-from softground.robots.feet import HalfCylinder
+from softground.robots.shapes import HalfCylinder
 from softground.simulation import Simulator
 
 HOPPER = """

@@ -6,7 +6,7 @@ from softground.experiments.database import WrenchDatabase
 from softground.experiments.protocol import Pose, moved
 from softground.media.resistive import surface_of, wrenches
 from softground.media.resistive.directions import directions, planar_twists
-from softground.robots.feet import Cylinder
+from softground.robots.shapes import Cylinder
 
 FOOT = Cylinder(radius=0.05, length=0.15)
 HEIGHT = 0.1

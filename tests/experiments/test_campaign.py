@@ -23,7 +23,7 @@ from softground.experiments.database_file import read_database
 from softground.experiments.protocol import Pose, Recording, wrench_at_target
 from softground.experiments.rigs.base import Rig
 from softground.experiments.rigs.resistive import ResistiveRig
-from softground.robots.feet import Cylinder
+from softground.robots.shapes import Cylinder
 
 FOOT = Cylinder(0.05, 0.15)
 

@@ -10,7 +10,7 @@ from softground.errors import ExperimentError
 from softground.experiments.campaign import Grid, collect, run_campaign
 from softground.experiments.campaign.store import Store
 from softground.experiments.rigs.resistive import ResistiveRig
-from softground.robots.feet import Cylinder
+from softground.robots.shapes import Cylinder
 
 FOOT = Cylinder(0.05, 0.15)
 GRID = Grid((0.04,), (0.0,))

@@ -11,7 +11,7 @@ from softground.errors import ExperimentError
 from softground.experiments.protocol import Motion, Pose, wrench_at_target
 from softground.experiments.rigs.dem import Container, DemRig, Grains, bed
 from softground.experiments.rigs.dem.engine import FootPath, GrainBox
-from softground.robots.feet import Box, Cylinder, Sphere
+from softground.robots.shapes import Box, Cylinder, Sphere
 
 GRAINS = Grains()
 WEIGHT = GRAINS.mass * 9.81

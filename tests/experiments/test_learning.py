@@ -31,7 +31,7 @@ from softground.experiments.protocol import Pose
 from softground.experiments.symmetry import completed, mirror_signs_of, mirrored_directions
 from softground.media.resistive import surface_of, wrenches
 from softground.media.resistive.directions import spatial_twists
-from softground.robots.feet import Cylinder
+from softground.robots.shapes import Cylinder
 
 from .synthetic_grounds import SCALE, database, true_wrenches
 

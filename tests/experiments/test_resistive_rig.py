@@ -8,13 +8,12 @@ import trimesh
 
 from softground.errors import ExperimentError, MediumError, RobotError
 from softground.experiments.protocol import Motion, Pose, wrench_at_target
-from softground.experiments.rigs.foot_text import foot_settings, read_foot
+from softground.experiments.rigs.foot_text import read_foot
 from softground.experiments.rigs.resistive import ResistiveRig, converged, wrench_change
 from softground.media.resistive import surface_of, wrenches
 from softground.media.resistive.directions import directions, named_twists, planar_twists
-from softground.media.resistive.mesh_surface import cut, joined, mesh_surface
-from softground.robots.feet import Box, Cylinder, Sphere
-from softground.robots.foot_mesh import MeshFoot
+from softground.robots.shapes import Box, Cylinder, MeshFoot, Sphere
+from softground.robots.shapes.triangles import cut, joined
 
 FOOT = Cylinder(radius=0.05, length=0.15)
 DOWN, ALONG_X = (0.0, 0.0, -0.02, 0.0, 0.0, 0.0), (0.02, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -208,12 +207,12 @@ def test_refining_a_mesh_further_changes_little():
     """A rounded foot that no formula covers."""
     foot = mesh_foot(trimesh.creation.capsule(height=0.06, radius=0.03, count=[24, 24]))
     chosen = converged(foot, "3d")
-    assert wrench_change(chosen, mesh_surface(foot, 3), foot.height, "3d") < 0.01
+    assert wrench_change(chosen, foot.panels(3), foot.height, "3d") < 0.01
 
 
 def test_elements_do_not_grow_with_the_export():
     coarse, fine = (mesh_foot(trimesh.creation.cylinder(0.05, 0.15, sections=n)) for n in (48, 400))
-    assert len(mesh_surface(fine).area) < 1.5 * len(mesh_surface(coarse).area)
+    assert len(fine.panels().area) < 1.5 * len(coarse.panels().area)
 
 
 def test_cutting_and_joining_keep_area_and_centroid():
@@ -251,7 +250,7 @@ def test_feet_in_words(tmp_path):
     assert read_foot("cylinder:0.05,0.15") == FOOT
     assert read_foot("sphere:0.03") == Sphere(0.03)
     assert read_foot("box:0.2,0.1,0.05") == Box(0.2, 0.1, 0.05)
-    assert foot_settings(FOOT)["type"] == "cylinder"
+    assert FOOT.identity()["type"] == "cylinder"
     for text in ("cylinder:0.05", "sphere:big", "box:1,2,-3", "cone:0.1", "cylinder:50,150"):
         with pytest.raises(ExperimentError, match="metres"):
             read_foot(text)

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from softground import media
 from softground.media.base import FootInGround, Medium
 from softground.media.visco_elastic.medium import Memory, ViscoElasticFoot
-from softground.robots.feet import Box, Cylinder, Shape, Sphere
+from softground.robots.shapes import Box, Cylinder, Shape, Sphere
 
 from .sole_cases import CONVEX
 

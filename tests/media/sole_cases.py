@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from softground.robots.feet import Box, Cylinder, Polygon, Shape
+from softground.robots.shapes import Box, Cylinder, Polygon, Shape
 
 CONVEX = Polygon([(0.12, 0.03), (0.1, 0.06), (-0.05, 0.04), (-0.09, 0.0), (-0.05, -0.03), (0.1, -0.02)])
 #: A sole with an arch at its side, listed clockwise, and one that is a letter L.

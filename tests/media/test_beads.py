@@ -10,7 +10,7 @@ from softground.experiments.database_file import read_database
 from softground.experiments.learning.poses import feet_at
 from softground.media.named import DATA
 from softground.robots import Robot
-from softground.robots.feet import Cylinder
+from softground.robots.shapes import Cylinder
 from softground.simulation import Simulator
 
 

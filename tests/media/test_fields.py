@@ -10,7 +10,7 @@ from softground.errors import MediumError
 from softground.media import Field, Stretches, ViscoElastic
 from softground.media.base import FootInGround
 from softground.media.visco_elastic import Memory
-from softground.robots.feet import Box, Sphere
+from softground.robots.shapes import Box, Sphere
 
 SOLE = Box(0.2, 0.1, 0.05)
 STIFFNESS = Stretches([1.0, 2.0], [8e5, 1e6, 2e6])

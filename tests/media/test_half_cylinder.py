@@ -13,7 +13,8 @@ from softground.media.resistive.medium import fit_error
 from softground.media.resistive.stress import plane_stress
 from softground.media.resistive.surface import surface_of
 from softground.media.resistive.wrench import wrenches
-from softground.robots.feet import Foot, HalfCylinder
+from softground.robots.feet import Foot
+from softground.robots.shapes import HalfCylinder
 
 SHAPE = HalfCylinder(radius=0.04, width=0.08)
 DOWN = np.array([[0.0, 0.0, -0.02, 0.0, 0.0, 0.0]])

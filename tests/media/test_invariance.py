@@ -25,7 +25,8 @@ from softground.media.resistive.directions import spatial_twists
 from softground.media.resistive.medium import Sinking
 from softground.media.resistive.surface import surface_of
 from softground.media.resistive.wrench import wrenches
-from softground.robots.feet import Box, Cylinder, Foot, HalfCylinder, Polygon, Shape, Sphere
+from softground.robots.feet import Foot
+from softground.robots.shapes import Box, Cylinder, HalfCylinder, Polygon, Shape, Sphere
 from softground.surfaces import Plane, Surface
 
 from .sole_cases import CONVEX

@@ -16,7 +16,7 @@ from softground.media.base import FootInGround
 from softground.media.learned import KERNELS, Joined, Kernels, Polynomials
 from softground.media.resistive.medium import Sinking
 from softground.robots import Robot
-from softground.robots.feet import Box, Cylinder
+from softground.robots.shapes import Box, Cylinder
 from softground.runs import Run, run
 from softground.simulation import Ground, Simulator
 

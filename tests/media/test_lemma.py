@@ -12,7 +12,7 @@ from softground.media import ViscoElastic
 from softground.media.base import FootInGround
 from softground.media.visco_elastic import Memory, lemma, patch
 from softground.media.visco_elastic.lemma import Corollary, Pose
-from softground.robots.feet import Box, Sphere
+from softground.robots.shapes import Box, Sphere
 
 from .sole_cases import CONVEX, SOLES, integral
 

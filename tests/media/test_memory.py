@@ -9,7 +9,7 @@ from softground import media
 from softground.errors import MediumError
 from softground.media.base import COMPONENTS
 from softground.media.memory import Remembering
-from softground.robots.feet import Cylinder
+from softground.robots.shapes import Cylinder
 
 from .media_cases import FEET, FEET_IN_GRAINS, random_foot
 

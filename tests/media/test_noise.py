@@ -10,7 +10,7 @@ from softground import media
 from softground.errors import MediumError
 from softground.media import Noisy, ViscoElastic
 from softground.media.base import COMPONENTS
-from softground.robots.feet import Box
+from softground.robots.shapes import Box
 
 from .media_cases import FEET, random_foot, random_memory
 

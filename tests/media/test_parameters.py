@@ -14,7 +14,7 @@ from softground import media
 from softground.errors import MediumError
 from softground.media import FootMedium, Medium
 from softground.robots import Robot
-from softground.robots.feet import Cylinder
+from softground.robots.shapes import Cylinder
 from softground.simulation import Simulator
 
 SOLE = Cylinder(radius=0.05, length=0.15)

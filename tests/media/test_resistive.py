@@ -21,7 +21,7 @@ from softground.media.resistive.surface import surface_of
 from softground.media.resistive.wrench import wrenches
 from softground.media.round_space import HEADINGS
 from softground.media.turn import turn_about_normal
-from softground.robots.feet import Box, Cylinder, Sphere
+from softground.robots.shapes import Box, Cylinder, Sphere
 
 SHAPES = [REFERENCE_FOOT, Box(0.2, 0.1, 0.02), Sphere(0.02)]
 CASES = [(shape, planar) for shape in SHAPES for planar in (True, False)]

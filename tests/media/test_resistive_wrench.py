@@ -17,7 +17,7 @@ from softground.media.resistive.directions import (
 from softground.media.resistive.medium import DEPTHS, tilt_rotation
 from softground.media.resistive.surface import surface_of
 from softground.media.resistive.wrench import wrenches
-from softground.robots.feet import Box, Cylinder, Sphere
+from softground.robots.shapes import Box, Cylinder, Sphere
 
 FOOT = Cylinder(0.05, 0.15)
 SHAPES = [FOOT, Box(0.2, 0.1, 0.02), Box(0.1, 0.06, 0.1), Sphere(0.03)]

@@ -12,7 +12,7 @@ from softground.media.resistive.medium import tilt_rotation
 from softground.media.resistive.surface import surface_of
 from softground.media.resistive.wrench import wrenches
 from softground.media.similar_feet import SimilarFeet, scaled_foot
-from softground.robots.feet import Box, Cylinder
+from softground.robots.shapes import Box, Cylinder
 
 SIZE = 1.3
 LARGER = Cylinder(SIZE * REFERENCE_FOOT.radius, SIZE * REFERENCE_FOOT.length)

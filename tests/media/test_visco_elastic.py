@@ -14,7 +14,7 @@ from softground.errors import MediumError
 from softground.media import Firm, ViscoElastic
 from softground.media.base import FootInGround
 from softground.media.visco_elastic import Memory, bounded_force
-from softground.robots.feet import Box, Cylinder, Sphere
+from softground.robots.shapes import Box, Cylinder, Sphere
 
 from .media_cases import random_foot, random_memory
 

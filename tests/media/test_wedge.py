@@ -14,7 +14,7 @@ from softground.media.base import COMPONENTS, FootInGround
 from softground.media.wedge import sagittal_force, shear_force
 from softground.media.wedge.medium import Memory
 from softground.media.wedge.resistance import DIRECTIONS, stress_sets, wall_stress
-from softground.robots.feet import Cylinder, Polygon, Sphere
+from softground.robots.shapes import Cylinder, Polygon, Sphere
 
 from .wedge_cases import DT, FLAT, GROWTH, PHI, POSES, ROUND, ZETA, directions, outline, shoelace, solid
 

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from softground.media.resistive.stress import plane_stress
 from softground.media.wedge import sole_of, solid_under
 from softground.media.wedge.medium import FRICTION_ANGLE
-from softground.robots.feet import Box, HalfCylinder
+from softground.robots.shapes import Box, HalfCylinder
 
 PHI, SLOPE = FRICTION_ANGLE, np.tan(FRICTION_ANGLE)
 FLAT, ROUND = Box(0.1, 0.06, 0.02), HalfCylinder(0.04, 0.08)

@@ -16,7 +16,7 @@ from softground.papers.chen2026.models import frontal_model
 from softground.papers.chen2026.prediction import QUANTITIES, Measured, _on_sand, described, measured
 from softground.papers.chen2026.shared_sinkage import SharedSinkage, Sinkage
 from softground.papers.study import Options
-from softground.robots.feet import HalfCylinder
+from softground.robots.shapes import HalfCylinder
 
 
 @pytest.fixture(scope="module")

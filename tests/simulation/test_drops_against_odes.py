@@ -35,7 +35,7 @@ from scipy.interpolate import CubicSpline
 from softground import media
 from softground.media import FootInGround, Medium
 from softground.robots import Box, Cylinder, Robot, Sphere
-from softground.robots.feet import Shape
+from softground.robots.shapes import Shape
 from softground.simulation import Simulator
 
 GRAVITY, MASS, SPEED = 9.81, 5.0, 0.5  # m/s2, kg, m/s at the start, which is

@@ -6,7 +6,7 @@ import pytest
 from softground import media
 from softground.control import hold_posture
 from softground.robots import Robot
-from softground.robots.feet import Cylinder
+from softground.robots.shapes import Cylinder
 from softground.simulation import Ground, Simulator
 from softground.surfaces import Plane
 

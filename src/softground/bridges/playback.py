@@ -11,7 +11,7 @@ import numpy as np
 
 from softground.arrays import Array
 from softground.errors import OptionError
-from softground.robots import Box, Polygon, Robot, Shape
+from softground.robots import Robot
 from softground.runs import Run
 from softground.runs.file import EARTH
 from softground.surfaces import Surface
@@ -31,7 +31,7 @@ class Playback:
     force: np.ndarray  # (frame, foot, 3) N, world
     depth: np.ndarray  # (frame, foot) m
     foot_body: np.ndarray  # (foot,) body of the model
-    foot_radius: np.ndarray  # (foot,) m
+    foot_radius: np.ndarray  # (foot,) m, half its width
     weight: float  # N, see `weight_drawn`
     size: float  # m, of the robot: its height, or three quarters of its length
     title: str
@@ -61,7 +61,7 @@ def playback(run: Run, *, fps: int, speed: float, title: str = "") -> Playback:
         force=run["wrench_world"].values[rows][..., :3],
         depth=run["depth"].values[rows],
         foot_body=foot_body,
-        foot_radius=np.array([_radius(foot.shape) for foot in robot.feet]),
+        foot_radius=np.array([foot.shape.extent[1] / 2 for foot in robot.feet]),
         weight=weight_drawn(robot),
         size=robot_size(model, run["configuration"].values[0]),
         title=title or str(run.attrs["title"]),
@@ -92,10 +92,6 @@ def robot_size(model: mujoco.MjModel, q: np.ndarray) -> float:
     half = np.einsum("gij,gj->gi", np.abs(rotation), model.geom_aabb[moving, 3:])
     extent = (middle + half).max(axis=0) - (middle - half).min(axis=0)
     return float(max(extent[2], 0.75 * extent[0], 0.1))
-
-
-def _radius(shape: Shape) -> float:
-    return shape.width / 2 if isinstance(shape, Box | Polygon) else shape.radius
 
 
 def body_poses(model: mujoco.MjModel, configurations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

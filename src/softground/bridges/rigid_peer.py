@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from softground.robots import HalfCylinder, Robot, Sphere
+from softground.robots import Robot
 from softground.robots.loading import build
 
 #: Radius of the ball that stands for a flat foot, m: one contact point a foot, the cheapest rigid contact.
@@ -22,7 +22,7 @@ def rigid_peer(robot: Robot, dt: float, kp, kd) -> mujoco.MjModel:
         geom.contype = geom.conaffinity = 0
     spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], contype=1, conaffinity=1)
     for foot in robot.feet:
-        radius = foot.shape.radius if isinstance(foot.shape, Sphere | HalfCylinder) else BALL
+        radius = foot.clearance if foot.shape.rolls else BALL
         lift = radius - foot.clearance
         position = np.asarray(foot.position) + lift * np.asarray(foot.rotation)[:, 2]
         body = spec.body(robot.body_names[foot.body])

@@ -118,9 +118,7 @@ def walk(
 
 
 def _has_round_feet(robot: Robot) -> bool:
-    from softground.robots.feet import HalfCylinder, Sphere
-
-    return len(robot.feet) == 2 and all(isinstance(foot.shape, HalfCylinder | Sphere) for foot in robot.feet)
+    return len(robot.feet) == 2 and all(foot.shape.rolls for foot in robot.feet)
 
 
 def _springs(ground: str, k: float | None, b: float | None) -> ViscoElastic:
@@ -197,10 +195,9 @@ def _ground_of_round_feet(
     from dataclasses import replace
 
     from softground.papers.chen2026.calibration import calibrated
-    from softground.robots.feet import HalfCylinder
 
     shape = model.feet[0].shape
-    if not isinstance(shape, HalfCylinder):
+    if shape.is_ball or not shape.rolls:
         raise OptionError(f"--ground wedge needs feet that are half-cylinders, got {type(shape).__name__}")
     law = calibrated(shape)
     return replace(law, zeta=factor * law.zeta), 0.02

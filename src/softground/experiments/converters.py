@@ -22,7 +22,7 @@ from softground.experiments.database_file import (
     whole_numbers,
 )
 from softground.media.resistive.directions import PLANAR_COUNTS, directions
-from softground.robots.feet import Cylinder, Shape
+from softground.robots.shapes import Cylinder, Shape
 
 ZHU2019_COLUMNS = ["depth_m", "tilt_rad", "direction", "fx_n", "fz_n", "ty_nm"]
 #: Foot and reference point (m up its axis) of zhu2019's physical measurements.

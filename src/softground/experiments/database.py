@@ -15,7 +15,7 @@ import numpy as np
 
 from softground.experiments.database_checks import check_complete, check_rows
 from softground.media.base import COMPONENTS
-from softground.robots.feet import Shape
+from softground.robots.shapes import Shape
 
 KINDS = ("planar", "spatial")
 #: Decimals to which poses are compared: micrometres and microradians.

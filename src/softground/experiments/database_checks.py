@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softground.errors import ExperimentError, unknown_name
-from softground.robots.feet import Box, Cylinder, Shape, Sphere
+from softground.robots.shapes import Shape
 
 if TYPE_CHECKING:
     from softground.experiments.database import WrenchDatabase
@@ -33,8 +33,10 @@ def check_rows(database: WrenchDatabase) -> None:
 def _check_shapes(database: WrenchDatabase) -> None:
     if database.kind not in ("planar", "spatial"):
         raise ExperimentError(unknown_name("kind of wrench database", database.kind, ("planar", "spatial")))
-    if not isinstance(database.foot, Sphere | Cylinder | Box):
-        raise ExperimentError(f"the foot of a database must be a Sphere, Cylinder or Box, got {database.foot!r}")
+    if not database.foot.size_names():
+        raise ExperimentError(
+            f"the foot of a database must be given by sizes, as a Sphere, Cylinder or Box is, got {database.foot!r}"
+        )
     rows, size = len(database.depth), len(database.components)
     expected = {"tilt": (rows,), "heading": (rows,), "direction": (rows,), "twist": (rows, size)}
     for name, shape in {**expected, "wrench": (rows, size)}.items():
@@ -159,13 +161,4 @@ def _check_forces(database: WrenchDatabase) -> None:
 
 def foot_sizes(foot: Shape) -> tuple[float, float, float]:
     """Area of the sole and of all that can be loaded (m2), and how far the foot reaches from its sole's centre."""
-    if isinstance(foot, Sphere):
-        return np.pi * foot.radius**2, 4 * np.pi * foot.radius**2, 2 * foot.radius
-    if isinstance(foot, Cylinder):
-        sole = np.pi * foot.radius**2
-        return sole, sole + 2 * np.pi * foot.radius * foot.length, float(np.hypot(foot.radius, foot.length))
-    if isinstance(foot, Box):
-        sole = foot.length * foot.width
-        sides = 2 * (foot.length + foot.width) * foot.height
-        return sole, sole + sides, float(np.linalg.norm([foot.length / 2, foot.width / 2, foot.height]))
-    raise ExperimentError(f"the foot of a database must be a Sphere, Cylinder or Box, got {foot!r}")
+    return foot.area, float(foot.panels().area.sum()), foot.reach

@@ -25,7 +25,7 @@ from softground.errors import ExperimentError, FileFormatError
 from softground.experiments.database import WrenchDatabase
 from softground.experiments.database_checks import check_complete
 from softground.media.base import COMPONENTS
-from softground.media.learned_file import shape_document, shape_of
+from softground.robots.shapes import shape_from_dict
 from softground.whole_file import write_whole
 
 TITLE, VERSION = "softground wrench database", 1
@@ -144,7 +144,7 @@ def whole_numbers(path: Path, values: np.ndarray, numbers: list[int]) -> np.ndar
 
 
 def _text(database: WrenchDatabase) -> str:
-    foot = shape_document(database.foot)
+    foot = database.foot.to_dict()
     sizes = " ".join(f"{name}={size!r}" for name, size in foot.items() if name != "type")
     values = (
         _one_line(database.medium),
@@ -201,7 +201,7 @@ def _header(path: Path, lines: list[str]) -> tuple[dict[str, str], int]:
 def _shape(path: Path, text: str):
     kind, *sizes = text.split() or [""]
     try:
-        return shape_of({"type": kind, **dict(size.split("=") for size in sizes)})
+        return shape_from_dict({"type": kind, **dict(size.split("=") for size in sizes)})
     except (ValueError, TypeError) as error:
         raise FileFormatError(
             f"{path}: `# foot:` must read like `cylinder radius_m=0.05 length_m=0.15`, got {text!r} ({error})"

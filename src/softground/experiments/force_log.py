@@ -26,7 +26,7 @@ from softground.experiments.database import WrenchDatabase
 from softground.experiments.database_file import read_columns, read_lines
 from softground.experiments.protocol import CUTOFF_PER_RUN, Pose, Recording, low_pass, moved
 from softground.media.base import COMPONENTS
-from softground.robots.feet import Shape
+from softground.robots.shapes import Shape
 
 COLUMNS = {
     "planar": ["time_s", "x_m", "z_m", "pitch_rad", "fx_n", "fz_n", "ty_nm"],

@@ -29,7 +29,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from softground.arrays import Array
-from softground.robots.feet import Shape
+from softground.robots.shapes import Shape
 
 #: Which of the six components (vx, vy, vz, wx, wy, wz) of a twist in the surface frame a medium works with.
 COMPONENTS: dict[str, np.ndarray] = {
@@ -37,6 +37,11 @@ COMPONENTS: dict[str, np.ndarray] = {
     "point": np.array([0, 1, 2]),  # a force without torque at the reference point
     "spatial": np.arange(6),
 }
+
+
+def kind_of(shape: Shape, planar: bool) -> str:
+    """Components of the twist that a foot of this shape gives a medium: a ball in space turns for free."""
+    return "planar" if planar else "point" if shape.is_ball else "spatial"
 
 
 class FootInGround(eqx.Module):

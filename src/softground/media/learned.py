@@ -26,7 +26,7 @@ from softground.media.base import FootInGround
 from softground.media.smooth import smooth_ramp, smooth_step
 from softground.media.turn import turned_with_foot
 from softground.media.wrench_space import WrenchSpace
-from softground.robots.feet import Box, Cylinder, Shape, Sphere
+from softground.robots.shapes import Shape
 
 #: Kernels of the squared distance r2, for arrays of NumPy (when fitting) or JAX (when simulating).
 KERNELS: dict[str, Callable[[Any, ModuleType], Any]] = {
@@ -208,7 +208,7 @@ class LearnedSpace(WrenchSpace):
 
     def vertices(self, foot: FootInGround) -> Float[Array, "k n"]:
         """Data are of feet that lean but are not turned: in space the set of a foot that is not round turns with it."""
-        if self.kind != "spatial" or isinstance(self.foot, Cylinder | Sphere):
+        if self.kind != "spatial" or self.foot.is_round:
             return super().vertices(foot)
         return turned_with_foot(super().vertices, foot)
 
@@ -228,8 +228,5 @@ class LearnedSpace(WrenchSpace):
 
 def _similar(first: Shape, second: Shape) -> bool:
     """Whether two soles agree within `FOOT_TOLERANCE`; how long the shank above them is does not matter."""
-    sole = {Sphere: ("radius",), Cylinder: ("radius",), Box: ("length", "width")}
-    if type(first) is not type(second):
-        return False
-    sizes = ((getattr(first, name), getattr(second, name)) for name in sole[type(first)])
-    return all(abs(one - other) <= FOOT_TOLERANCE * other for one, other in sizes)
+    sides = zip(first.extent[:2], second.extent[:2], strict=True)
+    return type(first) is type(second) and all(abs(one - other) <= FOOT_TOLERANCE * other for one, other in sides)

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from softground.errors import FileFormatError, MediumError
 from softground.media.learned import Joined, Kernels, LearnedSpace, Polynomials
 from softground.media.resistive.medium import BallDepth, Sinking
-from softground.robots.feet import Box, Cylinder, Shape, Sphere
+from softground.robots.shapes import shape_from_dict
 from softground.whole_file import write_whole
 
 FORMAT, VERSION = "softground-medium", 1
-SHAPES: dict[str, type] = {"sphere": Sphere, "cylinder": Cylinder, "box": Box}
 #: Features that a file may hold, beside kernels: the fields that rebuild them.
 PLAIN_FEATURES = {
     "sinking": (Sinking, ("powers", "harmonics", "spatial", "max_tilt", "ramp", "onset")),
@@ -55,7 +54,7 @@ def load_medium(path: str | Path, **options: float) -> LearnedSpace:
         return LearnedSpace(
             np.asarray(space["coefficients"], dtype=float),
             _features(document["features"]),
-            shape_of(document["foot"]),
+            shape_from_dict(document["foot"]),
             kind=space["kind"],
             **{name: float(space[name]) for name in ("max_depth", "max_tilt", "reference_height")},
             **{name: float({**space, **options}[name]) for name in ("eps", "strength")},
@@ -95,23 +94,10 @@ def _document(medium: LearnedSpace, notes: Mapping[str, Any]) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "notes": dict(notes),
-        "foot": shape_document(medium.foot),
+        "foot": medium.foot.to_dict(),
         "space": space,
         "features": _feature_documents(medium.features),
     }
-
-
-def shape_document(shape: Shape) -> dict[str, Any]:
-    """A foot as JSON values: its type and its sizes in m."""
-    return {"type": type(shape).__name__.lower(), **{f"{name}_m": size for name, size in asdict(shape).items()}}
-
-
-def shape_of(document: Mapping[str, Any]) -> Shape:
-    """The foot of `shape_document`."""
-    sizes = {name.removesuffix("_m"): float(size) for name, size in document.items() if name != "type"}
-    if document["type"] not in SHAPES:
-        raise ValueError(f"unknown foot {document['type']!r}: must be one of {', '.join(SHAPES)}")
-    return SHAPES[document["type"]](**sizes)
 
 
 def _feature_documents(features: Any) -> list[dict[str, Any]]:
@@ -125,8 +111,13 @@ def _feature_document(part: Any) -> dict[str, Any]:
         return {"type": "kernels", **numbers, **{name: getattr(part, name) for name in KERNEL_FIELDS}}
     for name, (cls, fields) in PLAIN_FEATURES.items():
         if type(part) is cls:
-            return {"type": name, **{field: getattr(part, field) for field in fields}}
+            return {"type": name, **{field: _number(getattr(part, field)) for field in fields}}
     raise MediumError(f"features of type {type(part).__name__} have no place in a file of a learned medium")
+
+
+def _number(value: Any) -> Any:
+    """An array without axes as a plain number."""
+    return value.item() if isinstance(value, np.ndarray | jax.Array) else value
 
 
 def _features(documents: list[dict[str, Any]]) -> Joined:

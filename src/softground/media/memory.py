@@ -28,7 +28,7 @@ from softground.media.parameters import check_positive
 from softground.media.round_space import RoundSupport
 from softground.media.smooth import smooth_step
 from softground.media.wrench_space import SupportFunction, WrenchSpace
-from softground.robots.feet import Shape
+from softground.robots.shapes import Shape
 
 FRESH = 1.0
 """Thrust of ground that no foot has been in."""

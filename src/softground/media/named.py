@@ -21,7 +21,7 @@ from softground.media.learned_file import load_medium
 from softground.media.resistive import Resistive, surface_of, wrenches
 from softground.media.visco_elastic import Firm, ViscoElastic
 from softground.media.wrench_space import DEFAULT_EPS
-from softground.robots.feet import Cylinder
+from softground.robots.shapes import Cylinder
 
 Springs = TypeVar("Springs", bound=ViscoElastic)
 

@@ -27,7 +27,7 @@ from softground.arrays import Array, as_float, is_known
 from softground.errors import MediumError
 from softground.media.base import COMPONENTS, FootInGround, FootMedium, Law, Medium
 from softground.media.parameters import check_not_negative
-from softground.robots.feet import Shape
+from softground.robots.shapes import Shape
 
 
 class NoisyMemory(eqx.Module):

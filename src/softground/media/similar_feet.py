@@ -12,7 +12,7 @@ force_1 and torque_1 being those of the foot of size 1. The set of all wrenches 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import equinox as eqx
@@ -25,7 +25,7 @@ from softground.errors import MediumError
 from softground.media.base import COMPONENTS, FootInGround, Medium
 from softground.media.resistive import Resistive
 from softground.media.wrench_space import WrenchSpace
-from softground.robots.feet import Polygon, Shape
+from softground.robots.shapes import Shape
 
 
 class SimilarFeet(Medium):
@@ -74,9 +74,9 @@ class AtScale(eqx.Module):
 
 def _size(shape: Shape, reference: Shape) -> float:
     """How many times as large a shape is as one that is similar to it."""
-    if type(shape) is not type(reference) or isinstance(shape, Polygon):
+    if type(shape) is not type(reference) or not shape.size_names():
         raise MediumError(f"the feet must be similar to {reference}, got {shape}")
-    ratios = np.divide(astuple(shape), astuple(reference))
+    ratios = np.divide(shape.sizes(), reference.sizes())
     if not np.allclose(ratios, ratios[0], rtol=1e-9):
         raise MediumError(f"the feet must be similar to {reference}, all lengths by one factor, got {shape}")
     return float(ratios[0])

@@ -2,9 +2,19 @@
 
 from softground.robots.catalogue import available
 from softground.robots.dynamics import Kinematics
-from softground.robots.feet import Box, Cylinder, Foot, HalfCylinder, Polygon, Shape, Sphere
+from softground.robots.feet import Foot
 from softground.robots.recipe import Recipe
 from softground.robots.robot import Robot
+from softground.robots.shapes import (
+    Box,
+    Cylinder,
+    HalfCylinder,
+    MeshFoot,
+    Polygon,
+    Shape,
+    Sphere,
+    register_shape,
+)
 
 __all__ = [
     "Box",
@@ -12,10 +22,12 @@ __all__ = [
     "Foot",
     "HalfCylinder",
     "Kinematics",
+    "MeshFoot",
     "Polygon",
     "Recipe",
     "Robot",
     "Shape",
     "Sphere",
     "available",
+    "register_shape",
 ]

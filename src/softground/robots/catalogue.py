@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from softground.errors import RobotError
-from softground.robots.feet import Box, HalfCylinder, Shape
 from softground.robots.posture import read_srdf
+from softground.robots.shapes import Box, HalfCylinder, Shape
 from softground.robots.urdf import FREE_JOINT
 
 SHIPPED = Path(__file__).parent / "models"

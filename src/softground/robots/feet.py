@@ -1,9 +1,7 @@
 """Feet: where a robot meets the ground, and with what shape.
 
-The frame of a foot has its origin at the centre of the sole and z up along the foot. Round soles are the
-exception: the frame of a sphere sits at its centre with the axes of the body, that of a half-cylinder in the middle
-of its axis, and their `clearance` is the radius, so that for every foot the depth in the ground is
-`clearance - signed_distance(origin)`.
+The frame of a foot has its origin at the centre of the sole and z up along the foot; that of a sphere sits at its
+centre with the axes of the body, that of a half-cylinder in the middle of its axis (`shapes`).
 """
 
 from dataclasses import dataclass
@@ -12,82 +10,16 @@ import equinox as eqx
 import mujoco
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 
 from softground.arrays import Array
 from softground.errors import RobotError
 from softground.robots.names import close_matches
-from softground.robots.outline import checked_outline
+from softground.robots.shapes import Box, Cylinder, HalfCylinder, Shape, Sphere
 from softground.robots.tree import WORLD, Attachment
 
 DEFAULT_SITE_SIZE = 0.005  # MuJoCo's size of a site that gives none
 AHEAD = 1e-9  # sine of the angle to the y axis below which a direction points neither forward nor back
 
-
-@dataclass(frozen=True)
-class Sphere:
-    """Ball of this radius (m)."""
-
-    radius: float
-
-
-@dataclass(frozen=True)
-class Cylinder:
-    """Upright cylinder: radius of the sole and length of the shank above it (m)."""
-
-    radius: float
-    length: float
-
-
-@dataclass(frozen=True)
-class Box:
-    """Flat sole: length along x, width along y, height along z (m)."""
-
-    length: float
-    width: float
-    height: float
-
-
-@dataclass(frozen=True, init=False)
-class Polygon:
-    """Flat sole with any outline that does not cross itself: its vertices (x, y) in order round it, and height (m).
-
-    The origin of the foot frame need not be the centroid. Vertices are kept anticlockwise.
-    """
-
-    vertices: tuple[tuple[float, float], ...]
-    height: float
-
-    def __init__(self, vertices: ArrayLike, height: float = 0.02):
-        outline = checked_outline(vertices)
-        object.__setattr__(self, "vertices", tuple((float(x), float(y)) for x, y in outline))
-        object.__setattr__(self, "height", height)
-
-    @property
-    def outline(self) -> Float[np.ndarray, "n 2"]:
-        """Vertices as an array, m."""
-        return np.array(self.vertices)
-
-    @property
-    def length(self) -> float:
-        """Extent along x, m."""
-        return float(np.ptp(self.outline[:, 0]))
-
-    @property
-    def width(self) -> float:
-        """Extent along y, m."""
-        return float(np.ptp(self.outline[:, 1]))
-
-
-@dataclass(frozen=True)
-class HalfCylinder:
-    """Curved sole: the lower half of a cylinder that lies along y, on which the foot rolls forwards (m)."""
-
-    radius: float
-    width: float
-
-
-Shape = Sphere | Cylinder | Box | Polygon | HalfCylinder
 
 UPRIGHT = np.sqrt(0.5)
 """Cosine of the greatest lean from the vertical at which a capsule or cylinder still counts as upright: 45 degrees."""
@@ -107,8 +39,8 @@ class Foot(eqx.Module):
 
     @property
     def clearance(self) -> float:
-        """Distance from the frame's origin to the sole (m): the radius of a round sole, else 0."""
-        return self.shape.radius if isinstance(self.shape, Sphere | HalfCylinder) else 0.0
+        """Distance from the frame's origin to the sole (m): the radius of a sole that rolls, else 0."""
+        return self.shape.clearance
 
 
 @dataclass(frozen=True)

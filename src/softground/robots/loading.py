@@ -13,13 +13,14 @@ import numpy as np
 from softground.errors import RobotError
 from softground.robots import catalogue
 from softground.robots.actuators import motors, rotors
-from softground.robots.feet import Shape, find_feet
+from softground.robots.feet import find_feet
 from softground.robots.flags import switched_off
 from softground.robots.locking import lock_joints, match_joints
 from softground.robots.names import close_matches
 from softground.robots.planar import out_of_plane_joints, plane_base
 from softground.robots.posture import Posture, find_posture, join, split
 from softground.robots.recipe import Recipe
+from softground.robots.shapes import Shape
 from softground.robots.tree import FREE, HINGE, SLIDE, build_tree
 from softground.robots.unsupported import leave_out, refuse
 from softground.robots.urdf import read_urdf

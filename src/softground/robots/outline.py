@@ -6,6 +6,9 @@ from jaxtyping import Bool, Float
 from softground.errors import RobotError
 
 Points = Float[np.ndarray, "n 2"]
+CIRCLE_SIDES = 48
+SAME = 1e-9
+"""Distance within which two vertices count as one, as a share of the polygon's size."""
 
 
 def checked_outline(vertices) -> Points:
@@ -76,6 +79,53 @@ def triangles(outline: Points) -> Float[np.ndarray, "t 3 2"]:
         found.append(ears[best])
         del left[best]
     return np.array([*found, outline[left]])
+
+
+def quadrature(outline: Points) -> tuple[Points, Float[np.ndarray, " n"]]:
+    """Points and areas (m2) exact to the third degree: vertices, middles of the sides and centroids of triangles."""
+    a, b, c = np.moveaxis(triangles(outline), 1, 0)
+    size = _turn(b - a, c - b) / 2
+    points = np.concatenate([a, b, c, (a + b) / 2, (b + c) / 2, (c + a) / 2, (a + b + c) / 3])
+    areas = np.outer(np.r_[np.full(3, 1 / 20), np.full(3, 2 / 15), 9 / 20], size).ravel()
+    # Triangles share vertices and sides: (a + b) / 2 is (b + a) / 2 to the last bit.
+    points, index = np.unique(points, axis=0, return_inverse=True)
+    return points, np.bincount(index.ravel(), areas)
+
+
+def half_planes(outline: Points) -> tuple[Points, Float[np.ndarray, " n"]]:
+    """Outward unit normals and distances (m) from the origin of the sides of the polygon's convex hull."""
+    from scipy.spatial import ConvexHull  # takes a while, and few ask
+
+    edges = ConvexHull(outline).equations
+    return edges[:, :2], -edges[:, 2]
+
+
+def rectangle(length: float, width: float) -> Points:
+    """Corners of a rectangle about the origin, m."""
+    return np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) * np.array([length, width]) / 2
+
+
+def rectangle_half_planes(length: float, width: float) -> tuple[Points, Float[np.ndarray, " n"]]:
+    """As `half_planes` of a rectangle about the origin, which may be as thin as a line or a point."""
+    return np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]), np.array([length, length, width, width]) / 2
+
+
+def circle(radius: float) -> Points:
+    """Corners of the regular polygon of `CIRCLE_SIDES` sides inside a circle about the origin, m."""
+    angle = 2 * np.pi * np.arange(CIRCLE_SIDES) / CIRCLE_SIDES
+    return radius * np.c_[np.cos(angle), np.sin(angle)]
+
+
+def nearest_in_circle(radius: float, points: Points) -> Points:
+    """Of points in the plane, the nearest ones in a circle about the origin."""
+    distance = np.linalg.norm(points, axis=1, keepdims=True)
+    return points * np.minimum(1.0, radius / np.maximum(distance, 1e-12))
+
+
+def is_mirrored(outline: Points) -> bool:
+    """Whether the polygon is its own mirror image in both axes, to `SAME` of its size."""
+    away = [np.linalg.norm(outline[:, None] * signs - outline, axis=-1).min(0) for signs in ([-1, 1], [1, -1])]
+    return bool(np.max(away) < SAME * np.abs(outline).max())
 
 
 def nearest(outline: Points, points: Points) -> Points:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from softground.errors import RobotError
-from softground.robots.feet import Shape
+from softground.robots.shapes import Shape, checked_shape
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,7 @@ def _pairs(names, what: str) -> tuple:
 
 
 def _shape(name: str, value) -> Shape:
-    if not isinstance(value, Shape):
-        raise RobotError(f"shape of foot {name!r} must be Sphere, Cylinder, Box or Polygon, got {value!r}")
-    return value
+    return checked_shape(value, what=f"shape of foot {name!r}")
 
 
 def _angle(name: str, value) -> float:

@@ -15,10 +15,11 @@ from softground.errors import RobotError, unknown_name
 from softground.robots import dynamics
 from softground.robots.configuration import difference, integrate
 from softground.robots.dynamics import Kinematics
-from softground.robots.feet import Foot, Shape
+from softground.robots.feet import Foot
 from softground.robots.frames import Frames
 from softground.robots.recipe import Recipe
 from softground.robots.rotations import cross, matmul3, matvec3
+from softground.robots.shapes import Shape
 from softground.robots.tree import Tree, TreeParameters
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from softground.errors import FileFormatError, OptionError
+from softground.robots.shapes import SHAPES
 
 _PLACES = {
     "batch-newton": "softground.contact.newton:BatchNewton",
@@ -48,12 +49,6 @@ _PLACES = {
     "depth-tilt": "softground.media.wrench_space:DepthTilt",
     "wrench-space": "softground.media.wrench_space:WrenchSpace",
     "tracked-joints": "softground.planning.tracking:TrackJoints",
-    "box": "softground.robots.feet:Box",
-    "cylinder": "softground.robots.feet:Cylinder",
-    "half-cylinder": "softground.robots.feet:HalfCylinder",
-    "polygon": "softground.robots.feet:Polygon",
-    "sphere": "softground.robots.feet:Sphere",
-    "mesh-foot": "softground.robots.foot_mesh:MeshFoot",
     "robot-recipe": "softground.robots.recipe:Recipe",
     "held": "softground.simulation.controllers:Held",
     "torques": "softground.simulation.controllers:TorqueSequence",
@@ -64,7 +59,14 @@ _PLACES = {
 }
 _NAMES = {place: name for name, place in _PLACES.items()}
 #: Where classes were that have moved since files named them by their places.
-_MOVED = {"softground.simulation.running:TorqueSequence": "torques"}
+_MOVED = {
+    "softground.robots.feet:Box": "box",
+    "softground.robots.feet:Cylinder": "cylinder",
+    "softground.robots.feet:HalfCylinder": "half-cylinder",
+    "softground.robots.feet:Polygon": "polygon",
+    "softground.robots.feet:Sphere": "sphere",
+    "softground.simulation.running:TorqueSequence": "torques",
+}
 _REGISTERED: dict[str, type] = {}
 
 
@@ -72,7 +74,7 @@ def register(name: str) -> Callable[[type], type]:
     """Decorator: files call instances of this class by `name`; OptionError where another class has it."""
 
     def enter(cls: type) -> type:
-        if ":" in name or name in _PLACES or _place(_REGISTERED.get(name, cls)) != _place(cls):
+        if ":" in name or name in _PLACES or _place(_registered().get(name, cls)) != _place(cls):
             raise OptionError(f"files cannot call {cls.__name__} {name!r}: the name is taken, or holds a colon")
         _REGISTERED[name] = cls
         return cls
@@ -82,7 +84,7 @@ def register(name: str) -> Callable[[type], type]:
 
 def public_name(cls: type) -> str:
     """What files call a class."""
-    own = next((name for name, registered in _REGISTERED.items() if registered is cls), None)
+    own = next((name for name, registered in _registered().items() if registered is cls), None)
     return own or _NAMES.get(_place(cls), _place(cls))
 
 
@@ -94,8 +96,8 @@ def canonical(name: str) -> str:
 def class_called(name: str) -> type:
     """The class of a name. Of ours its module is imported; a class of one's own must be imported already."""
     place = _PLACES.get(canonical(name), name)
-    if name in _REGISTERED:
-        return _REGISTERED[name]
+    if canonical(name) in _registered():
+        return _registered()[canonical(name)]
     module, _, path = place.partition(":")
     found: Any = importlib.import_module(module) if place in _NAMES else sys.modules.get(module)
     for part in path.split("."):
@@ -103,6 +105,11 @@ def class_called(name: str) -> type:
     if not (isinstance(found, type) and dataclasses.is_dataclass(found)):
         raise FileFormatError(f"{name} is not known here: import the module that defines or registers it, then load")
     return found
+
+
+def _registered() -> dict[str, type]:
+    """Classes that were entered by their names, shapes of feet (`softground.robots.register_shape`) among them."""
+    return {**SHAPES, **_REGISTERED}
 
 
 def _place(cls: type) -> str:

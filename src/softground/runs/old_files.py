@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 Fields = dict[str, Any]
 
 
@@ -27,6 +29,11 @@ def _wrench_space(fields: Fields) -> Fields:
     return _renamed(components="kind", height="reference_height")(fields)
 
 
+def _as_array(name: str) -> Callable[[Fields], Fields]:
+    """A number that was fixed in the program, as the array that it is now."""
+    return lambda fields: fields | {name: np.asarray(fields[name], dtype=float)}
+
+
 _UPDATES: dict[str, Callable[[Fields], Fields]] = {
     "resistive": _renamed(stress_law="law"),
     "wrench-space": _wrench_space,
@@ -35,6 +42,8 @@ _UPDATES: dict[str, Callable[[Fields], Fields]] = {
     "visco-elastic": _renamed(sole=None, components=None),
     "firm": _renamed(sole=None, components=None),
     "wedge": _renamed(sole=None, components=None),
+    "sinking": _as_array("onset"),
+    "ball-depth": _as_array("radius"),
 }
 
 

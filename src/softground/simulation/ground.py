@@ -21,14 +21,18 @@ class Ground(eqx.Module):
 
 
 def medium_under_feet(medium: Medium, robot: Robot) -> FootMedium:
-    """What each foot meets (leading axis)."""
+    """What each foot meets (leading axis).
+
+    Shapes may differ from foot to foot as far as the medium makes the same of them, up to numbers.
+    """
     fitted = medium.under_feet([foot.shape for foot in robot.feet], robot.planar)
-    kinds = {(one.kind, jax.tree.structure(one)) for one in fitted}
+    kinds = {(one.kind, jax.tree.structure(one), tuple(map(np.shape, jax.tree.leaves(one)))) for one in fitted}
     if len(kinds) > 1:
         shapes = ", ".join(f"{foot.name}: {foot.shape}" for foot in robot.feet)
         raise MediumError(
-            f"the feet of {robot.name} must have shapes of one type for {type(medium).__name__}, "
-            f"got {shapes}; override them with Robot.load(..., feet={{name: shape}})"
+            f"the feet of {robot.name} may differ in size but not in kind on {type(medium).__name__}, which treats "
+            f"flat, round and rolling soles in different ways: got {shapes}; give all feet shapes of one type with "
+            "Robot.load(..., feet={name: shape})"
         )
     return jax.tree.map(_stacked, *fitted)
 

@@ -14,7 +14,7 @@ from softground.control.whole_body.tasks.com import CentreOfMass
 from softground.errors import RobotError
 from softground.media.visco_elastic.lemma import Pose, wrench
 from softground.media.visco_elastic.sole import patch
-from softground.robots.feet import Box, Cylinder, HalfCylinder, Polygon, Sphere
+from softground.robots.shapes import Box, Cylinder, HalfCylinder, Polygon, Sphere
 
 from . import motions
 from .motions import DAMPING, STIFFNESS, TIME, around, following, look, random_motion, robot

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from softground.bridges.viewer.ground_sheet import GroundSheet, Tile
-from softground.robots import Box, HalfCylinder, Polygon, Shape, Sphere
-from softground.robots.outline import nearest
+from softground.robots import Shape
 
 REPOSE = np.tan(np.radians(32.0))
 """Slope at which dry sand rests."""
@@ -33,26 +32,14 @@ class Sole:
     @property
     def surface_point(self) -> np.ndarray:
         """(3,) m: the point of the undisturbed surface over the sole."""
-        clearance = self.shape.radius if isinstance(self.shape, Sphere | HalfCylinder) else 0.0
-        return self.origin + (self.depth - clearance) * self.normal
+        return self.origin + (self.depth - self.shape.clearance) * self.normal
 
     @property
     def reach(self) -> float:
         """Distance (m) beyond which the print has ended."""
-        half = _farthest(self.shape)
+        half = self.shape.farthest
         lean = half * float(np.linalg.norm(_sole_slope(self)))
         return half + (max(self.depth, 0.0) + lean) / REPOSE
-
-
-def _farthest(shape: Shape) -> float:
-    """Distance (m) of the sole's farthest point from the origin of the foot frame."""
-    match shape:
-        case Box(length, width):
-            return float(np.hypot(length, width)) / 2
-        case Polygon():
-            return float(np.hypot(*shape.outline.T).max())
-        case _:
-            return shape.radius
 
 
 def lowering(points: np.ndarray, sole: Sole) -> np.ndarray:
@@ -61,8 +48,8 @@ def lowering(points: np.ndarray, sole: Sole) -> np.ndarray:
         return np.zeros(len(points))
     away = points - sole.surface_point
     away = away - np.outer(away @ sole.normal, sole.normal)  # in the tangent plane
-    if isinstance(sole.shape, Sphere | HalfCylinder):
-        return _ball_lowering(np.linalg.norm(away, axis=1), sole.depth, sole.shape.radius)
+    if sole.shape.rolls:
+        return _ball_lowering(np.linalg.norm(away, axis=1), sole.depth, sole.shape.clearance)
     nearest = _nearest_on_sole(away, sole)
     outside = np.linalg.norm(away - nearest, axis=1)
     return np.maximum(sole.depth + nearest @ _sole_slope(sole) - REPOSE * outside, 0.0)
@@ -76,7 +63,7 @@ def _ball_lowering(distance: np.ndarray, depth: float, radius: float) -> np.ndar
 
 def _sole_slope(sole: Sole) -> np.ndarray:
     """(3,) how much deeper the plane of the sole is a metre along the ground."""
-    if isinstance(sole.shape, Sphere | HalfCylinder):
+    if sole.shape.rolls:
         return np.zeros(3)
     axis = sole.axes[:, 2]
     upright = float(axis @ sole.normal)
@@ -85,19 +72,11 @@ def _sole_slope(sole: Sole) -> np.ndarray:
 
 def _nearest_on_sole(away: np.ndarray, sole: Sole) -> np.ndarray:
     """Of offsets (n, 3) in the ground's tangent plane, the nearest under the sole."""
-    shape = sole.shape
-    if not isinstance(shape, Box | Polygon):
-        distance = np.linalg.norm(away, axis=1, keepdims=True)
-        return away * np.minimum(1.0, shape.radius / np.maximum(distance, 1e-12))
     along = sole.axes[:, 0] - (sole.axes[:, 0] @ sole.normal) * sole.normal
     along /= max(float(np.linalg.norm(along)), 1e-9)
     across = np.cross(sole.normal, along)
     axes = np.stack([along, across])
-    flat = away @ axes.T
-    if isinstance(shape, Polygon):
-        return nearest(shape.outline, flat) @ axes
-    half = np.array([shape.length, shape.width]) / 2
-    return np.clip(flat, -half, half) @ axes
+    return sole.shape.nearest(away @ axes.T) @ axes
 
 
 @dataclass

@@ -10,7 +10,7 @@ import numpy as np
 from softground.bridges.viewer.footprints import Sole
 from softground.contact.feet import feet_in_ground
 from softground.media.base import FootInGround
-from softground.robots import Box, Polygon, Robot
+from softground.robots import Robot
 from softground.surfaces import Surface
 
 
@@ -34,5 +34,4 @@ def sole(robot: Robot, feet: FootInGround, frame: int, foot: int) -> Sole:
 
 def smallest_half_width(robot: Robot) -> float:
     """Radius, or half the lesser side, of the smallest foot (m)."""
-    shapes = [foot.shape for foot in robot.feet]
-    return min(min(s.length, s.width) / 2 if isinstance(s, Box | Polygon) else s.radius for s in shapes)
+    return min(foot.shape.half_width for foot in robot.feet)

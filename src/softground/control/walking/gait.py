@@ -8,7 +8,6 @@ import numpy as np
 
 from softground.control.walking.stance import Stance
 from softground.errors import OptionError
-from softground.media.visco_elastic.sole import patch
 from softground.robots import Robot
 
 FLOATING_BASE = 6
@@ -122,7 +121,7 @@ def gait_for(robot: Robot) -> Gait:
 
 def check_walks(robot: Robot) -> None:
     """Raise unless the robot can walk by the patterns of this package: two flat feet below a floating base."""
-    shapes = [type(foot.shape).__name__ for foot in robot.feet if patch(foot.shape).rolls]
+    shapes = [type(foot.shape).__name__ for foot in robot.feet if foot.shape.rolls]
     if len(robot.feet) != 2 or shapes:
         round_ones = f", {len(shapes)} of them round" if shapes else ""
         raise OptionError(f"walking needs two flat feet, {robot.name} has {len(robot.feet)} feet{round_ones}")

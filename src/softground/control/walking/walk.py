@@ -16,7 +16,7 @@ from softground.control.walking.walker import Walker
 from softground.control.whole_body.controller import WholeBodyController
 from softground.errors import OptionError
 from softground.media import Medium, Noisy, ViscoElastic
-from softground.media.visco_elastic import Stretches, patch
+from softground.media.visco_elastic import Stretches
 from softground.media.visco_elastic.fields import Coefficient, value_at
 from softground.robots import Robot
 from softground.runs import Run, run_closed_loop
@@ -140,7 +140,7 @@ def standing(simulator: Simulator) -> State:
     if not isinstance(surface, Plane) or surface.slope or surface.offset:
         raise OptionError(f"walking patterns are for level ground at z = 0, Plane(), got {surface.to_dict()}")
     stiffness = float(value_at(ground.stiffness, np.asarray(Stance.of(robot, q).position.mean(axis=0))))
-    area = sum(float(patch(foot.shape).area) for foot in robot.feet)
+    area = sum(foot.shape.area for foot in robot.feet)
     weight = float(robot.weight)
     return simulator.initial_state(q, height=-weight / (stiffness * area))
 

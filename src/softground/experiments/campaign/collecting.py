@@ -15,9 +15,8 @@ from softground.experiments.database import MIRRORED, WrenchDatabase
 from softground.experiments.protocol import Pose, moved
 from softground.experiments.symmetry import with_zero_depth
 from softground.media.base import COMPONENTS
-from softground.media.learned_file import shape_of
 from softground.media.resistive.directions import mirror_images, mirror_signs
-from softground.robots.feet import Box, Shape
+from softground.robots.shapes import Box, Shape, shape_from_dict
 
 
 def collect(folder: str | Path, reference_height: float = 0.0) -> WrenchDatabase:
@@ -93,11 +92,11 @@ def _rows(grid: Grid, pose: Pose, measured: dict, reference_height: float) -> li
 
 
 def database_foot(settings: dict[str, Any]) -> Shape:
-    """The foot of `foot_settings`; a database describes a mesh by the box around it."""
+    """The foot of `Shape.identity`; a database describes a mesh by the box around it."""
     if settings["type"] == "mesh":
         length, width, height = (np.array(settings["upper_m"]) - settings["lower_m"]).tolist()
         return Box(length, width, height)
-    return shape_of(settings)
+    return shape_from_dict(settings)
 
 
 def _provenance(manifest: Manifest, grid: Grid) -> str:

@@ -12,7 +12,6 @@ from typing import Any
 from softground.errors import ExperimentError, FileFormatError
 from softground.experiments.campaign.plan import Grid
 from softground.experiments.rigs.base import Rig
-from softground.experiments.rigs.foot_text import foot_settings
 from softground.whole_file import write_whole
 
 FILE, FORMAT, VERSION = "campaign.json", "softground campaign", 1
@@ -30,7 +29,7 @@ class Manifest:
 
     @classmethod
     def of(cls, rig: Rig, grid: Grid, medium: str) -> Manifest:
-        return cls(medium, foot_settings(rig.foot), rig.settings(), grid.document())
+        return cls(medium, rig.foot.identity(), rig.settings(), grid.document())
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:

@@ -10,7 +10,6 @@ from softground.experiments.campaign.plan import TRAVEL, Grid
 from softground.experiments.rigs import Rig, named_rig
 from softground.experiments.rigs.foot_text import read_foot
 from softground.media.resistive.directions import SETS, SPEED, SPIN
-from softground.robots.foot_mesh import MeshFoot
 
 
 @dataclass(frozen=True)
@@ -125,4 +124,4 @@ def _changed(part: Any, path: list[str], value: str, setting: str) -> Any:
 
 def may_mirror(foot: str | None) -> bool:
     """Whether the foot is its own mirror image for certain: a mesh need not be."""
-    return not (foot and isinstance(read_foot(foot), MeshFoot))
+    return foot is None or read_foot(foot).is_mirrored

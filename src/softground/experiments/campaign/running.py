@@ -22,7 +22,6 @@ from softground.experiments.campaign.plan import Grid, Run
 from softground.experiments.campaign.store import Store
 from softground.experiments.campaign.working import Attempt, in_process, on_ray
 from softground.experiments.rigs.base import Rig
-from softground.robots.foot_mesh import MeshFoot
 
 ATTEMPTS = 2
 """How often a run is tried before it is recorded as failed."""
@@ -56,8 +55,8 @@ def run_campaign(
     """
     if workers < 1:
         raise ExperimentError(f"a campaign needs at least one worker, got {workers}")
-    if grid.mirror and isinstance(rig.foot, MeshFoot):
-        raise ExperimentError("a mesh need not be its own mirror image: use a grid with mirror=False")
+    if grid.mirror and not rig.foot.is_mirrored:
+        raise ExperimentError(f"foot {rig.foot.name} need not be its own mirror image: use a grid with mirror=False")
     store = Store(Path(folder))
     with store.held():
         Manifest.of(rig, grid, medium).settle(store.folder)

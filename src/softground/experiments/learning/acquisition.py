@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from softground.errors import ExperimentError
-from softground.experiments.learning.grid import Grid, half_width, with_mirror_images
+from softground.experiments.learning.grid import Grid, with_mirror_images
 from softground.experiments.learning.physics import DEPTH_OFFSET, Physics, Residual, scaled_inputs
 
 
@@ -40,7 +40,7 @@ def plan(grid: Grid, count: int = 5, candidates: np.ndarray | None = None) -> li
     amplitude = residual.amplitude(hyper)
     chosen = []
     for _ in range(min(count, len(candidates))):
-        growth = candidates[:, 0] + DEPTH_OFFSET * half_width(grid.foot)
+        growth = candidates[:, 0] + DEPTH_OFFSET * grid.foot.half_width
         variance = residual.variance(hyper, scaled_inputs(_at(grid, candidates)))
         uncertainty = amplitude * growth * np.sqrt(np.maximum(variance, 0.0))
         best = int(uncertainty.argmax())

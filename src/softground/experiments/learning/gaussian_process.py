@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from softground.experiments.learning.base import KernelModel, Method, limits, onset, spread
-from softground.experiments.learning.grid import Grid, half_width, with_mirror_images
+from softground.experiments.learning.grid import Grid, with_mirror_images
 from softground.media.learned import Kernels
 
 
@@ -28,7 +28,7 @@ class GaussianProcess(Method):
 
         grid = with_mirror_images(grid)
         size = spread(grid)
-        scales = np.append(half_width(grid.foot), np.ones(grid.lean.shape[1]))
+        scales = np.append(grid.foot.half_width, np.ones(grid.lean.shape[1]))
         inputs = grid.inputs / scales
         # In space the two components of the lean are alike, but scikit-learn gives each its own length.
         lengths: Any = np.ones(len(scales))

@@ -15,7 +15,7 @@ from softground.experiments.symmetry import (
     mirrored_poses,
     with_zero_depth,
 )
-from softground.robots.feet import Box, Polygon, Shape
+from softground.robots.shapes import Shape
 
 #: Length (m) by which torques are divided when they are compared with forces.
 TORQUE_LENGTH = 0.1
@@ -125,8 +125,3 @@ def orbits(grid: Grid) -> np.ndarray:
     if grid.kind == "spatial":
         keys[:, 2] = np.arctan2(np.abs(np.sin(keys[:, 2])), np.abs(np.cos(keys[:, 2]))) * (keys[:, 1] > 0)
     return np.unique(keys.round(DECIMALS), axis=0, return_inverse=True)[1].reshape(-1)
-
-
-def half_width(foot: Shape) -> float:
-    """Half the width of the sole, m: the length on which the ground around a foot changes."""
-    return min(foot.length, foot.width) / 2 if isinstance(foot, Box | Polygon) else foot.radius

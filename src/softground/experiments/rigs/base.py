@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from softground.experiments.protocol import Motion, Recording
-from softground.robots.feet import Shape
-from softground.robots.foot_mesh import MeshFoot
+from softground.robots.shapes import Shape
 
 
 class Rig(ABC):
@@ -15,7 +14,7 @@ class Rig(ABC):
 
     #: name under which the rig is asked for
     name: ClassVar[str] = ""
-    foot: Shape | MeshFoot
+    foot: Shape
 
     @abstractmethod
     def record(self, motion: Motion, seed: int = 0) -> Recording:

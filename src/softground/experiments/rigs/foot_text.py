@@ -1,26 +1,16 @@
-"""Feet in words: read from a command line, written into settings."""
+"""Feet in words, read from a command line."""
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any
-
-import numpy as np
-
 from softground.errors import ExperimentError
-from softground.media.learned_file import shape_document
-from softground.robots.feet import Box, Cylinder, Shape, Sphere
-from softground.robots.foot_mesh import MeshFoot
-
-AnyFoot = Shape | MeshFoot
-SHAPES: dict[str, type[Cylinder | Sphere | Box]] = {"cylinder": Cylinder, "sphere": Sphere, "box": Box}
+from softground.robots.shapes import SHAPES, MeshFoot, Shape
 
 
-def read_foot(text: str) -> AnyFoot:
-    """A foot from "cylinder:RADIUS,LENGTH", "sphere:RADIUS", "box:LENGTH,WIDTH,HEIGHT" (m), or a mesh file."""
+def read_foot(text: str) -> Shape:
+    """A foot from its name and sizes (m), such as "cylinder:RADIUS,LENGTH" or "sphere:RADIUS", or a mesh file."""
     name, _, numbers = text.partition(":")
-    if name in SHAPES:
-        return SHAPES[name](*_sizes(text, numbers, len(fields(SHAPES[name]))))
+    if name in SHAPES and SHAPES[name].size_names():
+        return SHAPES[name](*_sizes(text, numbers, len(SHAPES[name].size_names())))
     if "." not in name:
         raise ExperimentError(f"unknown foot {text!r}: must be {_choices()} in metres, or a mesh file such as foot.stl")
     return MeshFoot.load(text)
@@ -37,12 +27,6 @@ def _sizes(text: str, numbers: str, count: int) -> list[float]:
 
 
 def _choices() -> str:
-    return ", ".join(f"{name}:{','.join(f.name.upper() for f in fields(shape))}" for name, shape in SHAPES.items())
-
-
-def foot_settings(foot: AnyFoot) -> dict[str, Any]:
-    """The foot as plain JSON values. A mesh is known by its geometry, whatever its file is called."""
-    if isinstance(foot, MeshFoot):
-        lower, upper = (edge(foot.vertices, axis=0).round(6).tolist() for edge in (np.min, np.max))
-        return {"type": "mesh", "fingerprint": foot.fingerprint, "lower_m": lower, "upper_m": upper}
-    return shape_document(foot)
+    """Such as "box:LENGTH,WIDTH,HEIGHT, sphere:RADIUS"."""
+    sizes = {name: shape.size_names() for name, shape in SHAPES.items()}
+    return ", ".join(f"{name}:{','.join(sizes[name]).upper()}" for name in sorted(sizes) if sizes[name])

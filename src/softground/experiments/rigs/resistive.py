@@ -15,15 +15,11 @@ import numpy as np
 from softground.errors import ExperimentError, unknown_name
 from softground.experiments.protocol import Motion, Pose, Recording
 from softground.experiments.rigs.base import Rig
-from softground.experiments.rigs.foot_text import AnyFoot, foot_settings
 from softground.media import named_medium
-from softground.media.resistive import Resistive, surface_of, wrenches
+from softground.media.resistive import Resistive, wrenches
 from softground.media.resistive.directions import planar_twists
-from softground.media.resistive.mesh_surface import mesh_surface
-from softground.media.resistive.surface import Surface
 from softground.media.resistive.wrench import LAWS
-from softground.robots.feet import Sphere
-from softground.robots.foot_mesh import MeshFoot
+from softground.robots.shapes import Panels, Shape
 
 MESH_CHANGE = 0.01
 """Greatest change of a mesh's wrenches on halving its elements, as a share of the greatest wrench."""
@@ -34,14 +30,14 @@ MOST_LOADS = 200_000
 
 @dataclass(frozen=True)
 class ResistiveRig(Rig):
-    """Plane RFT or 3D-RFT on a cylinder, sphere, box or mesh.
+    """Plane RFT or 3D-RFT on a foot of any shape.
 
     A sphere's sole is the end of its axis, one radius from its centre.
     """
 
     name: ClassVar[str] = "rft"
 
-    foot: AnyFoot
+    foot: Shape
     scale: float = 1.0  # N/cm3, stress per depth on a horizontal plate pushed down
     law: str = "plane"
     samples: int = 51  # in a record
@@ -55,7 +51,7 @@ class ResistiveRig(Rig):
             raise ExperimentError(f"a resistive rig needs at least 2 samples in a record, got {self.samples}")
 
     @classmethod
-    def in_medium(cls, medium: str, foot: AnyFoot, law: str = "plane") -> ResistiveRig:
+    def in_medium(cls, medium: str, foot: Shape, law: str = "plane") -> ResistiveRig:
         """The rig in a medium of `softground.media.named` that is resistive, such as sand or pebbles."""
         ground = named_medium(medium)
         if not isinstance(ground, Resistive):
@@ -86,21 +82,17 @@ class ResistiveRig(Rig):
     def settings(self) -> dict[str, Any]:
         return {
             "rig": self.name,
-            "foot": foot_settings(self.foot),
+            "foot": self.foot.identity(),
             "law": self.law,
             "scale": self.scale,
             "samples": self.samples,
         }
 
     @cached_property
-    def surface(self) -> Surface:
+    def surface(self) -> Panels:
         """Elements with the origin at the sole's centre."""
-        if isinstance(self.foot, MeshFoot):
-            return converged(self.foot, self.law)
-        surface = surface_of(self.foot)
-        if isinstance(self.foot, Sphere):
-            return surface._replace(centre=surface.centre + np.array([0.0, 0.0, self.foot.radius]))
-        return surface
+        surface = self.foot.panels() if self.foot.has_fine_panels else converged(self.foot, self.law)
+        return surface._replace(centre=surface.centre + np.array([0.0, 0.0, self.foot.clearance]))
 
     def __getstate__(self):
         """Without the surface, which is quicker to find again than to send."""
@@ -116,23 +108,23 @@ def _check_plane(motion: Motion) -> None:
         )
 
 
-def converged(foot: MeshFoot, law: str) -> Surface:
-    """Elements of a mesh so small that its wrenches change by less than 1 % when they are halved."""
-    surface = mesh_surface(foot, MESH_REFINEMENTS[0])
+def converged(foot: Shape, law: str) -> Panels:
+    """Elements of a foot so small that its wrenches change by less than 1 % when they are halved."""
+    surface = foot.panels(MESH_REFINEMENTS[0])
     change = np.inf
     for refine in MESH_REFINEMENTS[1:]:
-        finer = mesh_surface(foot, refine)
-        change = wrench_change(surface, finer, foot.height, law)
+        finer = foot.panels(refine)
+        change = wrench_change(surface, finer, foot.extent[2], law)
         if change < MESH_CHANGE:
             return surface
         surface = finer
     raise ExperimentError(
-        f"the wrench on foot mesh {foot.label} still changes by {change:.1%} when its elements are halved: "
+        f"the wrench on foot {foot} still changes by {change:.1%} when its elements are halved: "
         "remove details smaller than a hundredth of the foot"
     )
 
 
-def wrench_change(surface: Surface, finer: Surface, height: float, law: str) -> float:
+def wrench_change(surface: Panels, finer: Panels, height: float, law: str) -> float:
     """Greatest difference of the wrenches of two discretisations, over the greatest wrench of all directions.
 
     At a third of the foot's height, upright and leaning, in every third planar direction; torques are divided

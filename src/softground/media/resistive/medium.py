@@ -25,7 +25,7 @@ from jaxtyping import Float
 
 from softground.arrays import Array, as_float
 from softground.errors import MediumError, unknown_name
-from softground.media.base import COMPONENTS, FootInGround, Medium
+from softground.media.base import COMPONENTS, FootInGround, Medium, kind_of
 from softground.media.parameters import check_positive
 from softground.media.resistive.directions import (
     SPEED,
@@ -43,7 +43,7 @@ from softground.media.round_space import HEADINGS, LEAN_POWERS, RoundWrenchSpace
 from softground.media.smooth import smooth_ramp, smooth_step
 from softground.media.turn import turned_with_foot
 from softground.media.wrench_space import DEFAULT_EPS, DepthTilt, WrenchSpace
-from softground.robots.feet import Cylinder, HalfCylinder, Shape, Sphere
+from softground.robots.shapes import Shape, checked_shape
 
 LAW_CHOICES = ("auto", *LAWS)
 #: Depths to which wrenches are fitted, m: closer near the surface, where the wrench is small but matters.
@@ -159,8 +159,14 @@ class Samples(eqx.Module):
 
 def sample(shape: Shape, planar: bool, law: str) -> Samples:
     """Sample the wrenches of a foot: directions and grid follow from its shape."""
-    is_round = isinstance(shape, Sphere | Cylinder) and not planar
-    kind = "planar" if planar else "point" if isinstance(shape, Sphere) else "spatial"
+    if not checked_shape(shape, MediumError).is_mirrored:
+        raise MediumError(
+            "a resistive medium is fitted to feet that are their own mirror image forwards and sideways (a Box, "
+            f"Cylinder, HalfCylinder or Sphere), got {shape!r}: give the foot such a shape, Robot.load(..., "
+            "feet={name: shape}), or use a medium of springs (foam, firm)"
+        )
+    is_round = shape.is_round and not planar
+    kind = kind_of(shape, planar)
     twists, grid = _twists(kind, is_round), _grid(shape, planar)
     rotations = grid.rotations
     values = wrenches(surface_of(shape), law, rotations, grid.depths, twists, grid.clearance)
@@ -196,17 +202,16 @@ class Grid(NamedTuple):
 
 
 def _grid(shape: Shape, planar: bool) -> Grid:
-    match shape:
-        case Sphere(radius):
-            return Grid(np.eye(3)[None], radius * BALL_DEPTHS, BallDepth(radius), np.inf, radius)
-        case HalfCylinder(radius):
-            features = Sinking(powers=3, harmonics=4, spatial=not planar, onset=radius / 2)
-            return Grid(_rolled(planar), radius * ROLLER_DEPTHS, features, ROLLER_PITCH, radius)
-        case Cylinder() if not planar:
-            lean = np.arcsin(np.sin(SPATIAL_TILT) * np.linspace(0, 1, 7))
-            return Grid(tilt_rotation(np.sin(lean), 0 * lean, np.cos(lean)), DEPTHS, RoundSinking(), SPATIAL_TILT)
-        case _:
-            return Grid(_tilted(planar), DEPTHS, _sole_features(planar), PLANAR_TILT if planar else SPATIAL_TILT)
+    radius = shape.clearance
+    if shape.is_ball:
+        return Grid(np.eye(3)[None], radius * BALL_DEPTHS, BallDepth(radius), np.inf, radius)
+    if shape.rolls:
+        features = Sinking(powers=3, harmonics=4, spatial=not planar, onset=radius / 2)
+        return Grid(_rolled(planar), radius * ROLLER_DEPTHS, features, ROLLER_PITCH, radius)
+    if shape.is_round and not planar:
+        lean = np.arcsin(np.sin(SPATIAL_TILT) * np.linspace(0, 1, 7))
+        return Grid(tilt_rotation(np.sin(lean), 0 * lean, np.cos(lean)), DEPTHS, RoundSinking(), SPATIAL_TILT)
+    return Grid(_tilted(planar), DEPTHS, _sole_features(planar), PLANAR_TILT if planar else SPATIAL_TILT)
 
 
 def _rolled(planar: bool) -> np.ndarray:
@@ -270,11 +275,13 @@ class Sinking(DepthTilt):
     sets in over `onset` and stays constant below; powers of the depth alone cannot follow it.
     """
 
-    onset: float = eqx.field(static=True, converter=float, default=5e-3)  # m
+    # A leaf, as the radius of `BallDepth` is: feet of several sizes are stacked.
+    onset: Float[Array, ""] = eqx.field(converter=as_float, default=5e-3)  # m
 
     def __call__(self, foot: FootInGround) -> Float[Array, " b"]:
         angular = self._monomials(foot) if self.spatial else self._harmonics(foot.tilt)
-        return jnp.concatenate([smooth_step(foot.depth / self.onset) * angular, super().__call__(foot)])
+        started = smooth_step(foot.depth / jnp.asarray(self.onset, foot.depth.dtype))
+        return jnp.concatenate([started * angular, super().__call__(foot)])
 
 
 def _sole_features(planar: bool) -> Sinking:
@@ -295,13 +302,13 @@ class BallDepth(eqx.Module):
     on: so do these.
     """
 
-    radius: float = eqx.field(static=True, converter=float)  # m
+    radius: Float[Array, ""] = eqx.field(converter=as_float)  # m
     powers: int = eqx.field(static=True, default=4)
     ramp: float = eqx.field(static=True, converter=float, default=2e-4)  # m, over which contact sets in
 
     def __call__(self, foot: FootInGround) -> Float[Array, " b"]:
         depth = smooth_ramp(foot.depth, self.ramp)
-        covered = depth / (depth + self.radius)
+        covered = depth / (depth + jnp.asarray(self.radius, depth.dtype))
         return jnp.stack([depth * covered**j for j in range(1, self.powers + 1)])
 
 

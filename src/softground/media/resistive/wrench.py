@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from softground.media.resistive.stress import plane_stress, spatial_stress
-from softground.media.resistive.surface import Surface
+from softground.robots.shapes import Panels
 
 #: Stress laws (normal, velocity) -> stress per depth, by name.
 LAWS: dict[str, Callable] = {"plane": plane_stress, "3d": spatial_stress}
@@ -18,7 +18,7 @@ LEADING = 1e-9
 
 
 def wrenches(
-    surface: Surface,
+    surface: Panels,
     law: str,
     rotations: np.ndarray,
     depths: np.ndarray,
@@ -39,7 +39,7 @@ def wrenches(
     return np.stack([_at_rotation(surface, LAWS[law], turn, depths, twists) for turn in rotations])
 
 
-def _at_rotation(surface: Surface, law, turn, depths, twists) -> np.ndarray:
+def _at_rotation(surface: Panels, law, turn, depths, twists) -> np.ndarray:
     """Wrenches (depth, twist, 6) of one rotation."""
     arm = surface.centre @ turn.T
     normal, share = surface.normal @ turn.T, 1.0

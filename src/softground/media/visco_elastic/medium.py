@@ -37,12 +37,12 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array, as_float
-from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
+from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium, kind_of
 from softground.media.parameters import check_not_negative
 from softground.media.visco_elastic.fields import Coefficient, as_coefficient, check_coefficient, value_at
 from softground.media.visco_elastic.friction import FrictionLaw, velocity_map
 from softground.media.visco_elastic.sole import Patch, patch
-from softground.robots.feet import Shape, Sphere
+from softground.robots.shapes import Shape
 
 
 class Memory(eqx.Module):
@@ -68,8 +68,7 @@ class ViscoElastic(Medium):
         check_not_negative("friction of the ground", self.friction)
 
     def for_foot(self, shape: Shape, planar: bool) -> ViscoElasticFoot:
-        kind = "planar" if planar else "point" if isinstance(shape, Sphere) else "spatial"
-        return ViscoElasticFoot(medium=self, sole=patch(shape, self.to_edge), kind=kind)
+        return ViscoElasticFoot(medium=self, sole=patch(shape, self.to_edge), kind=kind_of(shape, planar))
 
     def under_feet(self, shapes: Sequence[Shape], planar: bool) -> list[ViscoElasticFoot]:
         """One for each foot, all with as many points, so that they can be stacked."""

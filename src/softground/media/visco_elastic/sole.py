@@ -22,10 +22,7 @@ from jaxtyping import Float
 
 from softground.arrays import Array
 from softground.errors import MediumError
-from softground.robots import outline
-from softground.robots.feet import Box, Cylinder, HalfCylinder, Polygon, Shape, Sphere
-
-RIM_POINTS = 8
+from softground.robots.shapes import Shape, checked_shape
 
 
 class Patch(eqx.Module):
@@ -64,68 +61,22 @@ def patch(shape: Shape, to_edge: bool = False) -> Patch:
     to_edge: whether the points reach the edge of the sole. Those of an outline that is not convex always do, because
     four might lie outside it.
     """
-    match shape:
-        case Box(length, width):
-            if to_edge:
-                return _flat(*_simpson(length, width))
-            return _flat(*_four(length * width, np.zeros(2), np.diag([length**2, width**2]) / 12))
-        case Cylinder(radius):
-            if to_edge:
-                return _flat(*_rim(radius))
-            return _flat(*_four(np.pi * radius**2, np.zeros(2), np.eye(2) * radius**2 / 4))
-        case Polygon():
-            if to_edge or not outline.is_convex(shape.outline):
-                return _flat(*_triangulated(shape.outline))
-            area, first, second = outline.moments(shape.outline)
-            centre = first / area
-            return _flat(*_four(area, centre, second / area - np.outer(centre, centre)))
-        case Sphere(radius):
-            return Patch(np.zeros((4, 3)), np.full(4, np.pi * radius**2 / 4), np.asarray(radius), rolls=True)
-        case HalfCylinder(radius, width):
-            return _line(radius, width, to_edge)
-        case _:
-            raise MediumError(f"foot shape must be Box, Cylinder, HalfCylinder, Polygon or Sphere, got {shape!r}")
+    checked_shape(shape, MediumError)
+    if to_edge or shape.is_ball or not shape.is_convex:
+        points, areas = shape.quadrature()
+    else:
+        area, first, second = shape.moments()
+        centre = first / area
+        points, areas = (_two if shape.rolls else _four)(area, centre, second / area - np.outer(centre, centre))
+    return Patch(np.c_[points, np.zeros(len(points))], areas, np.asarray(shape.clearance), shape.rolls)
 
 
-def _flat(points: np.ndarray, areas: np.ndarray) -> Patch:
-    return Patch(np.c_[points, np.zeros(len(points))], areas, np.zeros(()), rolls=False)
-
-
-def _line(radius: float, width: float, to_edge: bool) -> Patch:
-    """The line on which a half-cylinder rolls: two points with its second moment, or three by Simpson's rule."""
-    shares = np.array([1, 4, 1]) / 6 if to_edge else np.array([1, 1]) / 2
-    place = np.linspace(-1, 1, len(shares)) * (width / 2 if to_edge else width / np.sqrt(12))
-    points = np.c_[np.zeros_like(place), place, np.zeros_like(place)]
-    return Patch(points, radius * width * shares, np.asarray(radius), rolls=True)
+def _two(area: float, centre: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two points on the line along y on which a sole rolls, by area, centroid and second moment per area about it."""
+    return centre + np.sqrt(spread[1, 1]) * np.array([[0.0, -1.0], [0.0, 1.0]]), np.full(2, area / 2)
 
 
 def _four(area: float, centre: np.ndarray, spread: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Four points by area, centroid and second moment per area about it."""
     signs = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
     return centre + signs @ np.linalg.cholesky(spread).T, np.full(4, area / 4)
-
-
-def _simpson(length: float, width: float) -> tuple[np.ndarray, np.ndarray]:
-    """Corners, middles of the sides and centre of a rectangle: exact to the third degree."""
-    nodes, weights = np.array([-0.5, 0.0, 0.5]), np.array([1, 4, 1]) / 6
-    points = np.stack(np.meshgrid(length * nodes, width * nodes, indexing="ij"), axis=-1).reshape(-1, 2)
-    return points, length * width * np.outer(weights, weights).ravel()
-
-
-def _rim(radius: float) -> tuple[np.ndarray, np.ndarray]:
-    """Centre and rim of a disc with half the area each: a second moment of r2/4 about any diameter."""
-    angles = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
-    points = radius * np.c_[np.cos(angles), np.sin(angles)]
-    shares = np.r_[0.5, np.full(RIM_POINTS, 0.5 / RIM_POINTS)]
-    return np.r_[np.zeros((1, 2)), points], np.pi * radius**2 * shares
-
-
-def _triangulated(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices, middles of the sides and centroids of triangles that fill a polygon: exact to the third degree."""
-    a, b, c = np.moveaxis(outline.triangles(vertices), 1, 0)
-    size = ((b - a)[:, 0] * (c - b)[:, 1] - (b - a)[:, 1] * (c - b)[:, 0]) / 2
-    points = np.concatenate([a, b, c, (a + b) / 2, (b + c) / 2, (c + a) / 2, (a + b + c) / 3])
-    areas = np.outer(np.r_[np.full(3, 1 / 20), np.full(3, 2 / 15), 9 / 20], size).ravel()
-    # Triangles share vertices and sides: (a + b) / 2 is (b + a) / 2 to the last bit.
-    points, index = np.unique(points, axis=0, return_inverse=True)
-    return points, np.bincount(index.ravel(), areas)

@@ -29,16 +29,16 @@ from jaxtyping import Bool, Float
 
 from softground.arrays import Array, as_float
 from softground.errors import MediumError
-from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
+from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium, kind_of
 from softground.media.parameters import check_not_negative, check_positive
 from softground.media.round_space import Rims, RoundSupport
 from softground.media.wedge.geometry import Solid, solid_under
 from softground.media.wedge.law import ForceSets, WedgeLaw, velocity_maps
 from softground.media.wedge.resistance import lateral_force, round_profile, sheared_sets, stress_sets, wall_stress
 from softground.media.wedge.slices import Slices, one_slice, two_slices
-from softground.media.wedge.sole import BallSole, Sole, sole_of
+from softground.media.wedge.sole import Sole, sole_of
 from softground.media.wrench_space import DEFAULT_EPS, SupportFunction
-from softground.robots.feet import Shape
+from softground.robots.shapes import Shape
 
 FRICTION_ANGLE = float(np.deg2rad(38.0))
 """phi_s, which chen2026 takes for most sands, rad."""
@@ -85,9 +85,7 @@ class Wedge(Medium):
             raise MediumError(f"friction_angle must lie between 0 and pi/2 rad, got {self.friction_angle}")
 
     def for_foot(self, shape: Shape, planar: bool) -> WedgeFoot:
-        sole = sole_of(shape)
-        kind = "planar" if planar else "point" if isinstance(sole, BallSole) else "spatial"
-        return WedgeFoot(medium=self, sole=sole, kind=kind)
+        return WedgeFoot(medium=self, sole=sole_of(shape), kind=kind_of(shape, planar))
 
 
 class WedgeFoot(FootMedium):

@@ -20,7 +20,7 @@ from jaxtyping import Float
 
 from softground.arrays import Array
 from softground.errors import MediumError
-from softground.robots.feet import Box, Cylinder, HalfCylinder, Shape, Sphere
+from softground.robots.shapes import Shape, checked_shape
 
 
 class Chord(NamedTuple):
@@ -151,16 +151,16 @@ def touched(radius, depth, friction_angle: float) -> tuple[Float[Array, ""], Flo
 
 
 def sole_of(shape: Shape) -> Sole:
-    """The sole of a foot. The round plan of an upright cylinder is taken as the square of the same area."""
-    match shape:
-        case Box(length, width):
-            return FlatSole(np.asarray(length), np.asarray(width))
-        case Cylinder(radius):
-            side = np.asarray(2 * HALF_SIDE * radius)
-            return FlatSole(side, side)
-        case HalfCylinder(radius, width):
-            return RoundSole(np.asarray(radius), np.asarray(width))
-        case Sphere(radius):
-            return BallSole(np.asarray(radius))
-        case _:
-            raise MediumError(f"a wedge hangs under a Box, Cylinder, HalfCylinder or Sphere, got {shape!r}")
+    """The sole of a foot. A flat one is taken as the rectangle of the same area with the same ratio of sides."""
+    clearance, (length, width, _) = np.asarray(checked_shape(shape, MediumError).clearance), shape.extent
+    if shape.is_ball:
+        return BallSole(clearance)
+    if shape.rolls:
+        return RoundSole(clearance, np.asarray(width))
+    if not shape.is_mirrored:
+        raise MediumError(
+            "a wedge hangs under soles that are their own mirror image forwards and sideways (a Box, Cylinder, "
+            f"HalfCylinder or Sphere), got {shape!r}: give the foot such a shape, Robot.load(..., feet={{name: shape}})"
+        )
+    share = np.sqrt(shape.area / (length * width))
+    return FlatSole(np.asarray(share * length), np.asarray(share * width))

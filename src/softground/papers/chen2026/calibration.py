@@ -22,7 +22,7 @@ from softground.media.wedge import lateral_force, sagittal_force, shear_force
 from softground.media.wedge.medium import FRICTION_ANGLE
 from softground.media.wedge.resistance import wall_stress
 from softground.papers.chen2026.law import solids
-from softground.robots.feet import HalfCylinder
+from softground.robots.shapes import Shape
 
 SAND = Resistive(1.36)
 """The sand of the experiments: 3D-RFT, which is not the law under test, with the paper's zeta as its scale."""
@@ -34,7 +34,7 @@ ALL_BUT_LEVEL = np.array([0.0, 1.0, -1e-12])
 """Direction sideways in which the shear is greatest; on a wedge that does not go down there is none."""
 
 
-def calibrated(shape: HalfCylinder, sand: Resistive = SAND, *, shear: bool = True) -> Wedge:
+def calibrated(shape: Shape, sand: Resistive = SAND, *, shear: bool = True) -> Wedge:
     """The law of the paper with zeta and lambda of this sand; with its shear, or as printed."""
     zeta = _factor(_push_on_wedge(shape), _forces(shape, sand, [0.0, 0.0, -1.0])[:, 2])
     length = _factor(zeta * _on_wall(0.0), -_forces(shape, sand, [0.0, 1.0, 0.0])[:, 1])
@@ -50,25 +50,25 @@ def _factor(unit: np.ndarray, wanted: np.ndarray) -> float:
     return float(unit @ wanted / (unit @ unit))
 
 
-def _forces(shape: HalfCylinder, sand: Resistive, direction: list[float]) -> np.ndarray:
+def _forces(shape: Shape, sand: Resistive, direction: list[float]) -> np.ndarray:
     """(depth, 3), N: of the sand on a level foot that moves along a direction."""
     twist = np.array([[*direction, 0.0, 0.0, 0.0]])
-    generic = wrenches(surface_of(shape), "3d", np.eye(3)[None], DEPTHS, twist, shape.radius)
+    generic = wrenches(surface_of(shape), "3d", np.eye(3)[None], DEPTHS, twist, shape.clearance)
     return float(sand.scale * sand.strength) * generic[0, :, 0, :3]
 
 
-def _push_on_wedge(shape: HalfCylinder) -> np.ndarray:
+def _push_on_wedge(shape: Shape) -> np.ndarray:
     """N, at `DEPTHS`: the closed form (8) of a level foot pushed down, zeta = 1."""
     down = np.array([0.0, 0.0, -1.0])
     return np.array(
-        [sagittal_force(one.faces, down, FRICTION_ANGLE, 1.0, shape.width)[2] for one in solids(shape, DEPTHS)]
+        [sagittal_force(one.faces, down, FRICTION_ANGLE, 1.0, shape.extent[1])[2] for one in solids(shape, DEPTHS)]
     )
 
 
-def _shear_on_wedge(shape: HalfCylinder) -> np.ndarray:
+def _shear_on_wedge(shape: Shape) -> np.ndarray:
     """N, at `DEPTHS`: greatest shear below a level foot, zeta = 1."""
     return np.array(
-        [-shear_force(one.faces, ALL_BUT_LEVEL, FRICTION_ANGLE, 1.0, shape.width) for one in solids(shape, DEPTHS)]
+        [-shear_force(one.faces, ALL_BUT_LEVEL, FRICTION_ANGLE, 1.0, shape.extent[1]) for one in solids(shape, DEPTHS)]
     )
 
 

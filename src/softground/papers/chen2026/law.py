@@ -15,7 +15,6 @@ from matplotlib.patches import Wedge as Sector
 
 from softground.media import FootInGround, FootMedium, Wedge
 from softground.media.resistive import surface_of, wrenches
-from softground.media.resistive.surface import Surface
 from softground.media.wedge import lateral_force, sagittal_force, shear_force, solid_under
 from softground.media.wedge.geometry import Solid
 from softground.media.wedge.medium import FRICTION_ANGLE, Memory
@@ -23,11 +22,10 @@ from softground.media.wedge.resistance import wall_stress
 from softground.media.wedge.sole import sole_of
 from softground.papers.drawing import EDGE, OUTLINE, SAND, WITHOUT_GRID, blank
 from softground.papers.study import Findings, Options, Row, Study, Table, below
-from softground.robots.feet import Box, HalfCylinder
+from softground.robots.shapes import Box, HalfCylinder, Panels, Shape
 from softground.runs.figures import COLOURS, STYLE
 
-Foot = Box | HalfCylinder
-FEET: dict[str, Foot] = {"flat": Box(0.08, 0.08, 0.02), "round": HalfCylinder(0.04, 0.08)}
+FEET: dict[str, Shape] = {"flat": Box(0.08, 0.08, 0.02), "round": HalfCylinder(0.04, 0.08)}
 GROUND = Wedge()
 DEPTHS = np.linspace(0.0, 0.05, 51)  # m
 SHOWN = (0.004, 0.025)  # m, depths at which the wedge is drawn
@@ -78,29 +76,30 @@ def _excess(closed: np.ndarray, convex: np.ndarray) -> np.ndarray:
     return (power[0] - power[1]) / power[1].max()
 
 
-def solids(shape: Foot, depths: np.ndarray) -> list[Solid]:
+def solids(shape: Shape, depths: np.ndarray) -> list[Solid]:
     """The wedge under a level foot at each depth."""
     under = lambda depth: solid_under(sole_of(shape), depth, jnp.zeros(()), FRICTION_ANGLE, GROUND.growth)  # noqa: E731
     found = jax.tree.map(np.asarray, jax.jit(jax.vmap(under))(depths))
     return [jax.tree.map(lambda leaf, i=i: leaf[i], found) for i in range(len(depths))]
 
 
-def over_depths(shape: Foot) -> dict[str, np.ndarray]:
+def over_depths(shape: Shape) -> dict[str, np.ndarray]:
     """Force (N) straight down over `DEPTHS`: on the wedge (8), and on the bare sole."""
     down = np.array([0.0, 0.0, -1.0])
     scale = float(GROUND.zeta)
-    on_wedge = [sagittal_force(one.faces, down, FRICTION_ANGLE, scale, shape.width)[2] for one in solids(shape, DEPTHS)]
-    clearance = shape.radius if isinstance(shape, HalfCylinder) else 0.0
+    on_wedge = [
+        sagittal_force(one.faces, down, FRICTION_ANGLE, scale, shape.extent[1])[2] for one in solids(shape, DEPTHS)
+    ]
     twist = np.concatenate([down, np.zeros(3)])[None]
-    bare = scale * wrenches(surface_of(shape), "plane", np.eye(3)[None], DEPTHS, twist, clearance)[0, :, 0, 2]
+    bare = scale * wrenches(surface_of(shape), "plane", np.eye(3)[None], DEPTHS, twist, shape.clearance)[0, :, 0, 2]
     return {"wedge": np.array(on_wedge), RFT: bare}
 
 
-def over_directions(shape: Foot) -> tuple[np.ndarray, np.ndarray]:
+def over_directions(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
     """Force (fx, fz), N, at `PROBE` over `DIRECTIONS`: closed form, and of the convex law (without added mass)."""
     faces, scale = solids(shape, np.array([PROBE]))[0].faces, float(GROUND.zeta)
     along = np.stack([np.cos(DIRECTIONS), np.zeros_like(DIRECTIONS), np.sin(DIRECTIONS)], axis=-1)
-    closed = np.array([sagittal_force(faces, one, FRICTION_ANGLE, scale, shape.width) for one in along])
+    closed = np.array([sagittal_force(faces, one, FRICTION_ANGLE, scale, shape.extent[1]) for one in along])
     twists = np.stack([along[:, 0], along[:, 2], np.zeros(len(along))], axis=-1)
     return closed[:, [0, 2]], _convex(Wedge(density=0.0, eps=1e-6).for_foot(shape, planar=True), twists)[:, :2]
 
@@ -112,7 +111,7 @@ def _convex(medium: FootMedium, twists: np.ndarray) -> np.ndarray:
     return np.asarray(jax.jit(jax.vmap(medium.law(foot, memory, jnp.asarray(1e-3)).wrench))(twists))
 
 
-def summed_over_wedge(shape: Foot) -> np.ndarray:
+def summed_over_wedge(shape: Shape) -> np.ndarray:
     """Force (fx, fz), N, at `PROBE` over `DIRECTIONS`: resistive force theory over elements of the wedge's surface."""
     twists = np.zeros((len(DIRECTIONS), 6))
     twists[:, 0], twists[:, 2] = np.cos(DIRECTIONS), np.sin(DIRECTIONS)
@@ -120,14 +119,14 @@ def summed_over_wedge(shape: Foot) -> np.ndarray:
     return float(GROUND.zeta) * total[:, [0, 2]]
 
 
-def _surface_of_wedge(shape: Foot) -> Surface:
+def _surface_of_wedge(shape: Shape) -> Panels:
     """Elements of the lower side of the wedge under a level foot at `PROBE`; z = 0 at the surface of the sand."""
     corners = outline(shape, solids(shape, np.array([PROBE]))[0])
-    strips = [_strip(a, b, shape.width) for a, b in pairwise(corners) if np.hypot(*(b - a)) > 1e-12]
-    return Surface(*(np.concatenate(field) for field in zip(*strips, strict=True)))
+    strips = [_strip(a, b, shape.extent[1]) for a, b in pairwise(corners) if np.hypot(*(b - a)) > 1e-12]
+    return Panels(*(np.concatenate(field) for field in zip(*strips, strict=True)))
 
 
-def sheared_over_wedge(shape: Foot) -> np.ndarray:
+def sheared_over_wedge(shape: Shape) -> np.ndarray:
     """Force sideways, N, at `PROBE` over the lower `DIRECTIONS` of the frontal plane: RFT over the wedge's surface.
 
     The wedge is turned by a right angle, so that the plane law's slices, which are parallel to x, cut it sideways.
@@ -139,14 +138,14 @@ def sheared_over_wedge(shape: Foot) -> np.ndarray:
     return float(GROUND.zeta) * total[:, 0]
 
 
-def shear_over_directions(shape: Foot) -> np.ndarray:
+def shear_over_directions(shape: Shape) -> np.ndarray:
     """The same in closed form."""
     faces, scale = solids(shape, np.array([PROBE]))[0].faces, float(GROUND.zeta)
     along = np.stack([np.zeros_like(GOING_DOWN), np.cos(GOING_DOWN), np.sin(GOING_DOWN)], axis=-1)
-    return np.array([shear_force(faces, one, FRICTION_ANGLE, scale, shape.width) for one in along])
+    return np.array([shear_force(faces, one, FRICTION_ANGLE, scale, shape.extent[1]) for one in along])
 
 
-def convex_shear_over_directions(shape: Foot) -> np.ndarray:
+def convex_shear_over_directions(shape: Shape) -> np.ndarray:
     """The same of the convex law."""
     return _convex(Wedge(density=0.0, eps=1e-6, shear=1.0).for_foot(shape, planar=False), _frontal_twists())[:, 1]
 
@@ -157,15 +156,14 @@ def _frontal_twists() -> np.ndarray:
     return twists
 
 
-def sideways_in_space(shape: Foot) -> np.ndarray:
+def sideways_in_space(shape: Shape) -> np.ndarray:
     """The same on the bare sole in 3D-RFT."""
     twists = _frontal_twists()
-    clearance = shape.radius if isinstance(shape, HalfCylinder) else 0.0
-    total = wrenches(surface_of(shape), "3d", np.eye(3)[None], np.array([PROBE]), twists, clearance)[0, 0]
+    total = wrenches(surface_of(shape), "3d", np.eye(3)[None], np.array([PROBE]), twists, shape.clearance)[0, 0]
     return float(GROUND.zeta) * total[:, 1]
 
 
-def _strip(start: np.ndarray, end: np.ndarray, width: float, count: int = 20) -> Surface:
+def _strip(start: np.ndarray, end: np.ndarray, width: float, count: int = 20) -> Panels:
     """A face of the wedge from one corner (x, z) to the next, front to rear, in elements across the whole width."""
     along = (end - start) / count
     length = np.hypot(*along)
@@ -173,7 +171,7 @@ def _strip(start: np.ndarray, end: np.ndarray, width: float, count: int = 20) ->
     zero = np.zeros(count)
     normal = np.array([-along[1], 0.0, along[0]]) / length
     edges = np.array([[along[0] / 2, 0.0, along[1] / 2], [0.0, width / 2, 0.0]])
-    return Surface(
+    return Panels(
         centre=np.stack([middle[:, 0], zero, middle[:, 1]], axis=-1),
         normal=np.tile(normal, (count, 1)),
         area=np.full(count, length * width),
@@ -181,14 +179,14 @@ def _strip(start: np.ndarray, end: np.ndarray, width: float, count: int = 20) ->
     )
 
 
-def outline(shape: Foot, found: Solid) -> np.ndarray:
+def outline(shape: Shape, found: Solid) -> np.ndarray:
     """Corners (x, z), m, of a level wedge below its chord, from front to rear; z = 0 at the surface.
 
     By its geometry alone, not by the loads that are to be compared with sums over it.
     """
     chord = found.chord
     height = (chord.front - chord.rear) / 2 * np.tan(FRICTION_ANGLE)
-    grown = 1.0 if isinstance(shape, HalfCylinder) else 1 - np.exp(-float(GROUND.growth) * chord.front_depth / height)
+    grown = 1.0 if shape.rolls else 1 - np.exp(-float(GROUND.growth) * chord.front_depth / height)
     bottom = chord.front_depth + grown * height
     inwards = (bottom - chord.front_depth) / np.tan(FRICTION_ANGLE)
     return np.array(
@@ -232,17 +230,16 @@ def figure(sunk, turned) -> Figure:
     return result
 
 
-def _draw_wedge(axes: Axes, shape: Foot, depth: float, found: Solid) -> None:
+def _draw_wedge(axes: Axes, shape: Shape, depth: float, found: Solid) -> None:
     """A slice of the foot in the ground and the solid grains under it, mm."""
     axes.axhspan(-80, 0, color=SAND, lw=0)
     axes.axhline(0, color=EDGE, lw=1)
     axes.add_patch(Polygon(1e3 * outline(shape, found), facecolor="#b58a3c", edgecolor=EDGE, lw=1))
-    if isinstance(shape, HalfCylinder):
-        axes.add_patch(
-            Sector((0, 1e3 * (shape.radius - depth)), 1e3 * shape.radius, 180, 360, fc="#9fb3c8", ec=OUTLINE)
-        )
+    if shape.rolls:
+        radius = 1e3 * shape.clearance
+        axes.add_patch(Sector((0, radius - 1e3 * depth), radius, 180, 360, fc="#9fb3c8", ec=OUTLINE))
     else:
-        half, height = 1e3 * shape.length / 2, 18.0
+        half, height = 1e3 * shape.extent[0] / 2, 18.0
         box = [[-half, -1e3 * depth], [half, -1e3 * depth], [half, height], [-half, height]]
         axes.add_patch(Polygon(box, facecolor="#9fb3c8", edgecolor=OUTLINE))
     axes.set(xlim=(-55, 55), ylim=(-62, 22), aspect="equal", xticks=[], yticks=[])
@@ -279,7 +276,7 @@ def _draw_slip(axes: Axes) -> None:
     axes.legend(fontsize=7)
 
 
-def _draw_shear(axes: Axes, shape: Foot) -> None:
+def _draw_shear(axes: Axes, shape: Shape) -> None:
     angle = np.rad2deg(GOING_DOWN)
     axes.plot(angle, shear_over_directions(shape), color=COLOURS[0], label="shear below the wedge")
     axes.plot(

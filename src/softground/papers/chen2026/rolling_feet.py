@@ -61,7 +61,7 @@ def rolling_of(ground: str, speed: float, count: int) -> Rolling:
     found = stances(walk(ground, speed), count)
     values = measured(found).values
     pitch = np.stack([stance.samples["tilt"].values[:, stance.foot] for stance in found])
-    contour = arc(robot().feet[0].shape.radius)  # type: ignore[union-attr]
+    contour = arc(robot().feet[0].shape.clearance)
     angle = np.stack([np.asarray(contour.rolling_angle(one, one[0])) for one in pitch])
     return Rolling(angle, values["x_s"], values["y_s"], -values["z_s"])
 

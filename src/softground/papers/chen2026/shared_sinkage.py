@@ -27,7 +27,7 @@ from softground.arrays import Array
 from softground.media import FootInGround, FootMedium, Law, Medium
 from softground.papers.chen2026.models import frontal_model
 from softground.papers.chen2026.stance import DT, Stance, StanceMotion, sand_stance
-from softground.robots.feet import Shape
+from softground.robots.shapes import Shape
 from softground.simulation.simulator import State
 
 IS_VERTICAL = np.arange(6) == 2

@@ -24,7 +24,6 @@ from softground.papers.romualdi2021.walks import (
     walk_icub,
 )
 from softground.papers.study import Check, Film, Findings, Options, Study, Table, below
-from softground.robots.feet import Box
 from softground.runs import Run
 from softground.runs.figures import COLOURS, STYLE
 
@@ -81,9 +80,7 @@ def planned_yaw(run: Run) -> Float[np.ndarray, " n"]:
 
 def figure(run: Run) -> Figure:
     """From above: soles where they stood, the centre of mass and its reference."""
-    shape = icub().feet[0].shape
-    assert isinstance(shape, Box)
-    outline = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) * [shape.length / 2, shape.width / 2]
+    outline = icub().feet[0].shape.outline
     place, rotation = foot_poses(icub(), run)
     yaw = np.arctan2(rotation[..., 1, 0], rotation[..., 0, 0])
     with matplotlib.rc_context(STYLE):

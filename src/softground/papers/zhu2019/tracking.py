@@ -18,7 +18,7 @@ from softground.experiments.protocol import Recording, low_pass
 from softground.media.base import Medium
 from softground.media.resistive import surface_of, wrenches
 from softground.robots import Robot
-from softground.robots.feet import Cylinder
+from softground.robots.shapes import Cylinder
 from softground.simulation import Control, Ground, Simulator, State
 from softground.surfaces import Plane
 

@@ -34,7 +34,7 @@ from softground.planning.dynamics.base import wrench_space_under_feet
 from softground.planning.plan import solution_of
 from softground.planning.sensitivity import Physics, slope_of_optimum
 from softground.robots import Robot
-from softground.robots.feet import Cylinder
+from softground.robots.shapes import Cylinder
 from softground.runs.figures import COLOURS, STYLE
 from softground.simulation import Ground
 

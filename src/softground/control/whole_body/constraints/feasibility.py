@@ -7,18 +7,13 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
-from scipy.spatial import ConvexHull
 
 from softground.arrays import Array
 from softground.control.whole_body.base import Bounds, Constraint
 from softground.control.whole_body.references import References
 from softground.control.whole_body.snapshot import Snapshot
-from softground.errors import RobotError
 from softground.robots import Robot
-from softground.robots.feet import Box, Cylinder, HalfCylinder, Polygon, Shape, Sphere
-
-CIRCLE_SIDES = 8
-"""Of the polygon inside a round sole."""
+from softground.robots.shapes import Shape, checked_shape
 
 
 class WrenchFeasibility(Constraint):
@@ -88,28 +83,8 @@ def wrench_cone(shape: Shape, friction: float, torsion: float, margin: float = 0
     side = friction / np.sqrt(2)
     tangential = [[sign * (axis == k) for k in range(2)] + [-side, 0, 0, 0] for axis in range(2) for sign in (1, -1)]
     twisting = [[0, 0, -torsion, 0, 0, sign] for sign in (1, -1)]
-    normals, distances = outline(shape)
-    r = shape.radius if isinstance(shape, HalfCylinder | Sphere) else 0.0
+    normals, distances = checked_shape(shape).half_planes()
+    r = shape.clearance
     inside = np.where(distances > 0, distances - margin, 0.0)
     pressure = [[-r * x, -r * y, -d, y, -x, 0] for (x, y), d in zip(normals, inside, strict=True)]
     return np.array([[0, 0, -1, 0, 0, 0], *tangential, *twisting, *pressure], dtype=float)
-
-
-def outline(shape: Shape) -> tuple[Float[np.ndarray, "e 2"], Float[np.ndarray, " e"]]:
-    """Half-planes normals @ c <= distances (m) around a sole, foot frame: its hull, where pushes have their centre."""
-    match shape:
-        case Box(length, width):
-            return np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]), np.array([length, length, width, width]) / 2
-        case Cylinder(radius):
-            angle = 2 * np.pi * np.arange(CIRCLE_SIDES) / CIRCLE_SIDES
-            inside = radius * np.cos(np.pi / CIRCLE_SIDES)
-            return np.c_[np.cos(angle), np.sin(angle)], np.full(CIRCLE_SIDES, inside)
-        case Polygon():
-            edges = ConvexHull(shape.outline).equations
-            return edges[:, :2], -edges[:, 2]
-        case HalfCylinder(_, width):
-            return np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]), np.array([0.0, 0.0, width, width]) / 2
-        case Sphere():
-            return np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]), np.zeros(4)
-        case _:
-            raise RobotError(f"foot shape must be Box, Cylinder, HalfCylinder, Polygon or Sphere, got {shape!r}")

@@ -14,7 +14,6 @@ from softground.control.whole_body.references import References
 from softground.control.whole_body.snapshot import Snapshot
 from softground.errors import RobotError
 from softground.robots import Robot
-from softground.robots.feet import HalfCylinder, Sphere
 from softground.robots.rotations import cross
 
 
@@ -78,7 +77,7 @@ class ForceAtContact(Constraint):
 
 def rolling_contact(robot: Robot, damping: float = 0.0) -> tuple[RollingContact, ForceAtContact]:
     """How a robot whose feet are all round meets the ground: it rolls without slip, pushed at a point."""
-    flat = [foot.name for foot in robot.feet if not isinstance(foot.shape, HalfCylinder | Sphere)]
+    flat = [foot.name for foot in robot.feet if not foot.shape.rolls]
     if flat:
         raise RobotError(
             f"rolling needs feet that are half-cylinders or balls; {', '.join(flat)} of {robot.name} is not"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 
 from softground.errors import ExperimentError
 from softground.experiments.rigs.dem.grains import Grains
-from softground.robots.feet import Box, Cylinder
+from softground.robots.shapes import Box, Cylinder
 
 #: Neighbours are listed up to this many radii beyond contact: the fastest of 0.2 to 0.5 for slow motion.
 SKIN = 0.3
@@ -151,7 +152,7 @@ class GrainBox:
             variable foot_y equal {path.velocity[1]:.12g}*step*dt
             variable foot_z equal {path.velocity[2]:.12g}*step*dt
             variable foot_pitch equal {path.pitch:.12g}+{path.pitch_rate:.12g}*step*dt
-            region foot {_upright_region(foot, path.start)} side out &
+            region foot {REGIONS[type(foot)](foot, x, y, z)} side out &
               move v_foot_x v_foot_y v_foot_z rotate v_foot_pitch {x:.12g} {y:.12g} {z:.12g} 0 1 0
             fix foot all wall/gran/region {self.grains.contact_law()} region foot contacts
         """)
@@ -166,10 +167,14 @@ class GrainBox:
         return np.concatenate([force.sum(0), torque.sum(0)])
 
 
-def _upright_region(foot: Cylinder | Box, sole: np.ndarray) -> str:
-    """The foot before it is turned, standing on its sole, in LAMMPS' words."""
-    x, y, z = sole
-    if isinstance(foot, Cylinder):
-        return f"cylinder z {x:.12g} {y:.12g} {foot.radius:.12g} {z:.12g} {z + foot.length:.12g}"
+def _cylinder(foot: Cylinder, x: float, y: float, z: float) -> str:
+    return f"cylinder z {x:.12g} {y:.12g} {foot.radius:.12g} {z:.12g} {z + foot.length:.12g}"
+
+
+def _block(foot: Box, x: float, y: float, z: float) -> str:
     bounds = x - foot.length / 2, x + foot.length / 2, y - foot.width / 2, y + foot.width / 2, z, z + foot.height
     return "block " + " ".join(f"{bound:.12g}" for bound in bounds)
+
+
+REGIONS: dict[type, Callable[[Any, float, float, float], str]] = {Cylinder: _cylinder, Box: _block}
+"""Feet for which LAMMPS has a region, in its words: the foot before it is turned, its sole's centre at (x, y, z)."""

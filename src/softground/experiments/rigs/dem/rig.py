@@ -17,9 +17,9 @@ from softground.errors import ExperimentError
 from softground.experiments.protocol import Motion, Recording
 from softground.experiments.rigs.base import Rig
 from softground.experiments.rigs.dem.bed import Bed, Container, settled_bed
-from softground.experiments.rigs.dem.engine import FootPath, GrainBox
+from softground.experiments.rigs.dem.engine import REGIONS, FootPath, GrainBox
 from softground.experiments.rigs.dem.grains import Grains
-from softground.robots.feet import Box, Cylinder
+from softground.robots.shapes import Box, Cylinder
 
 SAMPLES = 150
 """Wrenches recorded in a run."""
@@ -41,7 +41,7 @@ class DemRig(Rig):
     cache: Path | None = None
 
     def __post_init__(self):
-        if not isinstance(self.foot, Cylinder | Box):
+        if type(self.foot) not in REGIONS:
             raise ExperimentError(
                 f"the DEM rig drives cylinders and boxes, got {self.foot!r}: use --rig rft for other feet"
             )
@@ -92,12 +92,12 @@ class DemRig(Rig):
     @property
     def _reach(self) -> float:
         """From the sole's centre to its edge along x, m."""
-        return self.foot.radius if isinstance(self.foot, Cylinder) else self.foot.length / 2
+        return self.foot.extent[0] / 2
 
     @property
     def _shank(self) -> float:
         """Length of the foot along its axis, m."""
-        return self.foot.length if isinstance(self.foot, Cylinder) else self.foot.height
+        return self.foot.extent[2]
 
     def _middle(self, motion: Motion) -> float:
         """x, m, about which what is buried of the foot during the motion spreads evenly."""

@@ -5,11 +5,17 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import trimesh
 
 from softground.errors import RobotError
+from softground.robots.shapes.base import Shape, register_shape
+from softground.robots.shapes.panels import Panels
+from softground.robots.shapes.triangles import panels_of_triangles
+
+if TYPE_CHECKING:
+    import trimesh
 
 SMALLEST, LARGEST = 0.005, 3.0
 """Longest side (m) that a foot may have: outside, its unit is surely not the metre."""
@@ -17,20 +23,34 @@ SOLE_SHARE = 0.1
 """How far the lowest point may lie from the origin, as a share of the height: a sole may be rounded."""
 
 
+@register_shape
 @dataclass(frozen=True, eq=False)
-class MeshFoot:
-    """A watertight mesh in the foot frame: metres, z up along the foot, origin at the centre of the sole."""
+class MeshFoot(Shape):
+    """A watertight mesh in the foot frame: metres, z up along the foot, origin at the centre of the sole.
+
+    `MeshFoot.load("foot.stl")`. It serves measuring rigs; a robot's foot is one of the other shapes.
+    """
+
+    name: ClassVar[str] = "mesh"
+    serves_robots: ClassVar[bool] = False
 
     vertices: np.ndarray  # (v, 3) m
     faces: np.ndarray  # (f, 3) vertex numbers, anticlockwise seen from outside
     label: str = "mesh"
 
     def __post_init__(self):
+        import trimesh  # takes a while, and few use meshes
+
         _check(trimesh.Trimesh(self.vertices, self.faces), self.label)
+
+    def __str__(self) -> str:
+        return f"mesh {self.label}"
 
     @classmethod
     def load(cls, path: str | Path) -> MeshFoot:
         """Read an STL file, or any other that trimesh reads."""
+        import trimesh
+
         path = Path(path)
         if not path.is_file():
             raise RobotError(f"no foot mesh at {path}: give the path of an STL file")
@@ -49,6 +69,40 @@ class MeshFoot:
     def height(self) -> float:
         """Of the highest point above the sole's centre, m."""
         return float(self.vertices[:, 2].max())
+
+    @property
+    def outline(self):
+        """Of the convex hull seen from above."""
+        from scipy.spatial import ConvexHull
+
+        flat = self.vertices[:, :2]
+        return flat[ConvexHull(flat).vertices]
+
+    @property
+    def extent(self):
+        length, width, height = np.ptp(self.vertices, axis=0).tolist()
+        return length, width, height
+
+    @property
+    def is_mirrored(self) -> bool:
+        """Not for certain, so no."""
+        return False
+
+    def panels(self, refine: int = 1) -> Panels:
+        return panels_of_triangles(self.triangles, refine)
+
+    def to_dict(self) -> dict[str, Any]:
+        faces, vertices = self.faces.tolist(), self.vertices.tolist()
+        return {"type": self.name, "vertices_m": vertices, "faces": faces, "label": self.label}
+
+    @classmethod
+    def from_values(cls, values) -> MeshFoot:
+        return cls(np.array(values["vertices_m"], dtype=float), np.array(values["faces"], np.int64), values["label"])
+
+    def identity(self) -> dict[str, Any]:
+        """A mesh is known by its geometry, whatever its file is called."""
+        lower, upper = (edge(self.vertices, axis=0).round(6).tolist() for edge in (np.min, np.max))
+        return {"type": self.name, "fingerprint": self.fingerprint, "lower_m": lower, "upper_m": upper}
 
     @property
     def fingerprint(self) -> str:

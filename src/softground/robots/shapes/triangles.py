@@ -1,12 +1,12 @@
-"""The surface of a foot given as a mesh: its triangles, cut until they are small."""
+"""Panels of any surface, from triangles that are cut until they are small."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from softground.errors import MediumError
-from softground.media.resistive.surface import Surface
-from softground.robots.foot_mesh import MeshFoot
+from softground.errors import RobotError
+from softground.robots import outline as plane
+from softground.robots.shapes.panels import Panels
 
 ELEMENTS_ALONG = 40
 """Elements along the longest side of the mesh."""
@@ -17,17 +17,27 @@ TOP_SHARE = 1e-3
 """A face within this share of the height from the top belongs to the leg above the foot."""
 
 
-def mesh_surface(foot: MeshFoot, refine: int = 1) -> Surface:
-    """Elements of a mesh foot; `refine` divides their greatest length. A flat top is left out.
+def panels_of_triangles(corners: np.ndarray, refine: int = 1) -> Panels:
+    """Elements of a surface of triangles (n, 3, 3), m; `refine` divides their greatest length. A flat top is left out.
 
     Triangles are first cut to the size of an element, then those in one cell of a grid that look the same way are
     joined: the number of elements follows from the foot's size, not from how finely it was exported.
     """
-    size = np.ptp(foot.vertices, axis=0).max() / (ELEMENTS_ALONG * refine)
-    return joined(cut(_without_top(foot), size), size)
+    size = np.ptp(corners.reshape(-1, 3), axis=0).max() / (ELEMENTS_ALONG * refine)
+    return joined(cut(_without_top(corners), size), size)
 
 
-def joined(corners: np.ndarray, size: float) -> Surface:
+def panels_of_prism(outline: plane.Points, height: float, refine: int = 1) -> Panels:
+    """Elements of the sole and the sides of what stands on an outline, m."""
+    up = np.array([0.0, 0.0, height])
+    sole = np.pad(plane.triangles(outline)[:, ::-1], ((0, 0), (0, 0), (0, 1)))  # facing down
+    start = np.pad(outline, ((0, 0), (0, 1)))
+    end = np.roll(start, -1, axis=0)
+    sides = [np.stack([start, end, end + up], axis=1), np.stack([start, end + up, start + up], axis=1)]
+    return panels_of_triangles(np.concatenate([sole, *sides]), refine)
+
+
+def joined(corners: np.ndarray, size: float) -> Panels:
     """One element for all triangles (n, 3, 3) in the same cell of `size` (m) that look the same way.
 
     It has their area, mean normal, centroid, and the second moments of their area.
@@ -55,7 +65,7 @@ def joined(corners: np.ndarray, size: float) -> Surface:
     facing = total(area[:, None] * normal)
     facing /= np.maximum(np.linalg.norm(facing, axis=1), 1e-300)[:, None]
     keep = areas > 1e-9 * size**2  # slivers without area have no normal
-    return Surface(middle[keep], facing[keep], areas[keep], _half_sides(spread[keep]))
+    return Panels(middle[keep], facing[keep], areas[keep], _half_sides(spread[keep]))
 
 
 def _cells(keys: np.ndarray) -> np.ndarray:
@@ -74,9 +84,9 @@ def _half_sides(spread: np.ndarray) -> np.ndarray:
     return (np.sqrt(3 * np.maximum(moments, 0.0))[:, None, :] * axes).swapaxes(1, 2)[:, 1:]
 
 
-def _without_top(foot: MeshFoot) -> np.ndarray:
-    corners = foot.triangles
-    at_top = (corners[..., 2] > foot.height * (1 - TOP_SHARE)).all(axis=1)
+def _without_top(corners: np.ndarray) -> np.ndarray:
+    height = corners[..., 2].max()
+    at_top = (corners[..., 2] > height * (1 - TOP_SHARE)).all(axis=1)
     return corners[~at_top]
 
 
@@ -98,7 +108,7 @@ def cut(corners: np.ndarray, size: float) -> np.ndarray:
         middle = (a + b) / 2
         corners = np.concatenate([np.stack([a, middle, c], axis=1), np.stack([middle, b, c], axis=1)])
         if sum(map(len, small)) + len(corners) > MOST_TRIANGLES:
-            raise MediumError(
+            raise RobotError(
                 f"the foot mesh needs more than {MOST_TRIANGLES:,} triangles of {size:.2g} m: simplify it "
                 "(simplify_quadric_decimation of trimesh)"
             )

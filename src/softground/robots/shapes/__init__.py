@@ -1,0 +1,25 @@
+"""Shapes of feet: one file each, behind one interface (`base`). A new shape is a file and a line here."""
+
+from softground.robots.shapes.base import SHAPES, Shape, checked_shape, register_shape, shape_from_dict
+from softground.robots.shapes.box import Box
+from softground.robots.shapes.cylinder import Cylinder
+from softground.robots.shapes.half_cylinder import HalfCylinder
+from softground.robots.shapes.mesh import MeshFoot
+from softground.robots.shapes.panels import Panels
+from softground.robots.shapes.polygon import Polygon
+from softground.robots.shapes.sphere import Sphere
+
+__all__ = [
+    "SHAPES",
+    "Box",
+    "Cylinder",
+    "HalfCylinder",
+    "MeshFoot",
+    "Panels",
+    "Polygon",
+    "Shape",
+    "Sphere",
+    "checked_shape",
+    "register_shape",
+    "shape_from_dict",
+]
