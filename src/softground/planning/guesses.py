@@ -43,7 +43,7 @@ def stance(robot: Robot, gather: float = 0.72, crouch: float = 0.025) -> np.ndar
     return joints_for_feet(robot, targets, home[:, 3] if robot.planar else None)
 
 
-def walk(
+def walk_at_speed(
     problem: GaitProblem,
     eps: float = 1.0,
     *,
@@ -75,9 +75,9 @@ def walk(
 
 
 def gallop(problem: GaitProblem, eps: float = 1.0, **options) -> Trajectory:
-    """Like `walk`, the front feet together and the rear feet half a period later."""
+    """Like `walk_at_speed`, the front feet together and the rear feet half a period later."""
     home = np.asarray(feet_in_base(problem.robot, jnp.asarray(problem.robot.posture)))
-    return walk(problem, eps, phases=np.where(home[:, 0] > 0, 0.0, 0.5), **options)
+    return walk_at_speed(problem, eps, phases=np.where(home[:, 0] > 0, 0.0, 0.5), **options)
 
 
 def trot_in_place(

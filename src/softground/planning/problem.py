@@ -71,7 +71,7 @@ class GaitProblem:
         return (self.knots - 1) * self.dt
 
 
-def walking(
+def walking_problem(
     robot: Robot,
     ground: Ground,
     speed: float = 0.4,

@@ -3,7 +3,7 @@
 from softground.control.walking.footsteps import FootstepPlan, Step, footsteps
 from softground.control.walking.gait import ICUB_GAIT, ICUB_SOFT_GAIT, Gait, gait_for
 from softground.control.walking.pattern import WalkingPattern, walking_pattern
-from softground.control.walking.stance import Side, Stance
+from softground.control.walking.stance import Side
 
 __all__ = [
     "ICUB_GAIT",
@@ -11,7 +11,6 @@ __all__ = [
     "FootstepPlan",
     "Gait",
     "Side",
-    "Stance",
     "Step",
     "WalkingPattern",
     "footsteps",
