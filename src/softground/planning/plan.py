@@ -73,7 +73,12 @@ class Solution(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """A planned gait."""
+    """A planned gait: its problem, the trajectory found, how it was found and how good it is.
+
+    >>> import softground as sg
+    >>> [field for field in sg.Plan.__dataclass_fields__]
+    ['problem', 'trajectory', 'eps', 'metrics', 'report', 'solution']
+    """
 
     problem: GaitProblem
     trajectory: Trajectory

@@ -52,12 +52,17 @@ def plan(
 
     `Plan.report` says how it went, `Plan.run()` is the gait as a run: to save, to view, to `replay`.
 
-    Two steps of a robot, to see the shapes; a gait takes about 30 and more:
+        plan = sg.plan(sg.Robot.load("robosimian"), sg.sand(strength=2), speed=0.4)  # half a minute
+        plan.run().save("gait.nc")
 
-    >>> import softground as sg
-    >>> plan = sg.plan(sg.Robot.load("robosimian"), sg.sand(strength=2), speed=0.4, knots=3, period=0.05, seconds=1)
-    >>> plan.trajectory.q.shape
-    (3, 15)
+    A foot drawn along for three steps, from a guess in which it rests:
+
+    >>> import numpy as np, softground as sg
+    >>> foot = sg.Robot.load("foot")
+    >>> rest = sg.planning.Trajectory(np.tile(foot.posture, (4, 1)), np.zeros((4, 3)), np.zeros((3, 3)), dt=0.05)
+    >>> plan = sg.plan(foot, sg.sand(), speed=0.1, knots=4, period=0.1, guess=rest, progress=False)
+    >>> print(f"{plan.metrics.speed:.2f} m/s")
+    0.10 m/s
     """
     form, aim = dynamics_named(dynamics), objective_named(objective)
     soil = ground if isinstance(ground, Ground) else Ground(ground)
