@@ -6,7 +6,7 @@ import numpy as np
 jax.config.update("jax_enable_x64", True)
 
 from softground.control import hold_posture  # noqa: E402
-from softground.media.named import sand  # noqa: E402
+from softground.media import sand  # noqa: E402
 from softground.robots import Robot  # noqa: E402
 from softground.runs import run  # noqa: E402
 from softground.simulation import Ground, Simulator  # noqa: E402

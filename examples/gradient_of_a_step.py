@@ -4,7 +4,7 @@ import jax
 
 jax.config.update("jax_enable_x64", True)
 
-from softground.media.named import sand  # noqa: E402
+from softground.media import sand  # noqa: E402
 from softground.robots import Robot  # noqa: E402
 from softground.simulation import Simulator  # noqa: E402
 

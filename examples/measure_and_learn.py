@@ -10,9 +10,7 @@ import tempfile
 
 import jax
 
-from softground.experiments.campaign import Grid, collect, run_campaign
-from softground.experiments.learning import learn
-from softground.experiments.rigs import named_rig
+from softground.experiments import Grid, collect, learn, named_rig, run_campaign
 from softground.robots import Robot
 from softground.simulation import Simulator
 

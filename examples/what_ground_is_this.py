@@ -10,8 +10,7 @@ import numpy as np
 
 jax.config.update("jax_enable_x64", True)
 
-from softground.control import hold_posture  # noqa: E402
-from softground.control.terrain_identification import Sensed, TerrainIdentifier  # noqa: E402
+from softground.control import Sensed, TerrainIdentifier, hold_posture  # noqa: E402
 from softground.media import Wedge  # noqa: E402
 from softground.robots import Robot  # noqa: E402
 from softground.runs import run  # noqa: E402

@@ -8,7 +8,7 @@ import jax
 jax.config.update("jax_enable_x64", True)
 
 from softground.control import hold_posture  # noqa: E402
-from softground.media.named import pebbles  # noqa: E402
+from softground.media import pebbles  # noqa: E402
 from softground.robots import Cylinder, Robot  # noqa: E402
 from softground.runs import Run, run  # noqa: E402
 from softground.simulation import Simulator  # noqa: E402

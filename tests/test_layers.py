@@ -10,7 +10,7 @@ import softground
 PACKAGE = Path(softground.__file__).parent
 #: From the ground up. Those on one line do not know each other.
 LAYERS = [
-    {"errors", "arrays", "tables", "cache"},
+    {"errors", "arrays", "tables", "cache", "lazy"},
     {"whole_file"},
     {"robots", "surfaces"},
     {"media"},
@@ -18,6 +18,7 @@ LAYERS = [
     {"simulation"},
     {"runs"},
     {"experiments"},
+    {"files"},
     {"control"},
     {"planning"},
     {"bridges"},

@@ -6,18 +6,20 @@
     run = sim.run(sg.hold_posture(sim.robot), seconds=1, height=0.02)
 
 What most programs need has its name here; the rest is in the sub-packages `robots`, `surfaces`, `media`, `contact`,
-`simulation`, `runs`, `control`, `planning`, `experiments`, `bridges` and `papers`. Nothing is imported
-before it is used.
+`simulation`, `runs`, `control`, `planning`, `experiments`, `bridges`, `papers` and `errors`; docs/api.md lists it all.
+Nothing is imported before it is used.
 """
 
-import importlib
 from typing import TYPE_CHECKING
+
+from softground.lazy import lazily
 
 if TYPE_CHECKING:  # what `__getattr__` finds, for editors and type checkers
     from softground import (
         bridges,
         contact,
         control,
+        errors,
         experiments,
         media,
         papers,
@@ -27,25 +29,19 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for editors and type checkers
         simulation,
         surfaces,
     )
-    from softground.control import hold_posture, trot
+    from softground.control import hold_posture, trot, walk
+    from softground.files import load
     from softground.media import beads, firm, foam, load_medium, pebbles, sand, save_medium
+    from softground.planning import Plan, plan
     from softground.robots import Robot
     from softground.runs import Run
     from softground.simulation import Control, Ground, Simulator
     from softground.surfaces import Plane
 
-_HOMES = {
-    "softground.control": ("hold_posture", "trot"),
-    "softground.media": ("beads", "firm", "foam", "load_medium", "pebbles", "sand", "save_medium"),
-    "softground.robots": ("Robot",),
-    "softground.runs": ("Run",),
-    "softground.simulation": ("Control", "Ground", "Simulator"),
-    "softground.surfaces": ("Plane",),
-}
-
 __all__ = [
     "Control",
     "Ground",
+    "Plan",
     "Plane",
     "Robot",
     "Run",
@@ -54,14 +50,17 @@ __all__ = [
     "bridges",
     "contact",
     "control",
+    "errors",
     "experiments",
     "firm",
     "foam",
     "hold_posture",
+    "load",
     "load_medium",
     "media",
     "papers",
     "pebbles",
+    "plan",
     "planning",
     "robots",
     "runs",
@@ -70,17 +69,17 @@ __all__ = [
     "simulation",
     "surfaces",
     "trot",
+    "walk",
 ]
 
-
-def __getattr__(name: str):
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(importlib.import_module(home), name)
-    if name in __all__:
-        return importlib.import_module(f"softground.{name}")
-    raise AttributeError(f"module 'softground' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+_HOMES = {
+    "control": ("hold_posture", "trot", "walk"),
+    "files": ("load",),
+    "media": ("beads", "firm", "foam", "load_medium", "pebbles", "sand", "save_medium"),
+    "planning": ("Plan", "plan"),
+    "robots": ("Robot",),
+    "runs": ("Run",),
+    "simulation": ("Control", "Ground", "Simulator"),
+    "surfaces": ("Plane",),
+}
+__getattr__, __dir__ = lazily(__name__, __all__, _HOMES)

@@ -4,6 +4,17 @@ Every message says what was wrong, where, and what would be right. Inside jitted
 failure there is a flag in the result (see `softground.simulation`).
 """
 
+__all__ = [
+    "ExperimentError",
+    "FileFormatError",
+    "MediumError",
+    "OptionError",
+    "OutputError",
+    "RobotError",
+    "SoftgroundError",
+    "SurfaceError",
+]
+
 
 class SoftgroundError(ValueError):
     """Base class of every error that softground raises on purpose."""

@@ -10,7 +10,8 @@ import pytest
 
 from softground import media
 from softground.bench.marching import march
-from softground.contact import BatchNewton, Newton, solve
+from softground.contact import BatchNewton, Newton
+from softground.contact.solve import solve
 from softground.robots import Robot
 from softground.simulation import Simulator
 

@@ -12,9 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from softground.contact import Newton, solve
+from softground.contact import Newton
 from softground.contact.grains import metric_with_grains
 from softground.contact.reference import half_spaces, solve_half_space_qp, solve_velocity_qp
+from softground.contact.solve import solve
 
 from .instances import COUNT, DT, EPS, GRAIN_INERTIA, MEASURED, Instances, instances
 

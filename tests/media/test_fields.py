@@ -9,7 +9,7 @@ import pytest
 from softground.errors import MediumError
 from softground.media import Field, Stretches, ViscoElastic
 from softground.media.base import FootInGround
-from softground.media.visco_elastic import Memory
+from softground.media.visco_elastic.medium import Memory
 from softground.robots.shapes import Box, Sphere
 
 SOLE = Box(0.2, 0.1, 0.05)

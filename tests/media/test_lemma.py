@@ -10,8 +10,9 @@ from scipy.spatial.transform import Rotation
 from softground.errors import MediumError
 from softground.media import ViscoElastic
 from softground.media.base import FootInGround
-from softground.media.visco_elastic import Memory, lemma, patch
+from softground.media.visco_elastic import lemma, patch
 from softground.media.visco_elastic.lemma import Corollary, Pose
+from softground.media.visco_elastic.medium import Memory
 from softground.robots.shapes import Box, Sphere
 
 from .sole_cases import CONVEX, SOLES, integral

@@ -13,7 +13,8 @@ from scipy.spatial.transform import Rotation
 from softground.errors import MediumError
 from softground.media import Firm, ViscoElastic
 from softground.media.base import FootInGround
-from softground.media.visco_elastic import Memory, bounded_force
+from softground.media.visco_elastic import bounded_force
+from softground.media.visco_elastic.medium import Memory
 from softground.robots.shapes import Box, Cylinder, Sphere
 
 from .media_cases import random_foot, random_memory

@@ -9,8 +9,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from softground.media import FootInGround, Wedge
+from softground.media.wedge.calibration import DEPTHS, OBLIQUE, SAND, _forces, _push_on_wedge, calibrated
 from softground.papers.chen2026 import comparison, rolling_feet, transport
-from softground.papers.chen2026.calibration import DEPTHS, OBLIQUE, SAND, _forces, _push_on_wedge, calibrated
 from softground.papers.chen2026.experiment import DT, robot, stances, walk, walks_on
 from softground.papers.chen2026.models import frontal_model
 from softground.papers.chen2026.prediction import QUANTITIES, Measured, _on_sand, described, measured

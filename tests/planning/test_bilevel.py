@@ -11,9 +11,9 @@ import scipy.sparse as sp
 
 from softground.contact.feet import contact_jacobian, feet_in_ground
 from softground.planning import Bilevel, ClosedForm, Stage, solve
-from softground.planning.command import DYNAMICS, STAGES
 from softground.planning.damping import Damping
 from softground.planning.dynamics.bilevel import BarrierSupport, normaliser
+from softground.planning.planner import DYNAMICS, STAGES
 from softground.planning.sampling import random_unknowns
 from softground.planning.smoothing import smoothed
 from softground.planning.stages import bilevel_stages

@@ -9,7 +9,7 @@ from softground.media.named import sand
 from softground.planning import FootSplines, GaitProblem
 from softground.planning.curvature import star_colouring
 from softground.planning.damping import Damping
-from softground.planning.problem import walking
+from softground.planning.problem import walking_problem
 from softground.planning.sampling import random_unknowns
 from softground.planning.transcription import Transcription
 from softground.robots import Robot
@@ -24,7 +24,7 @@ STEP = 1e-6
 @pytest.fixture(scope="module")
 def transcription() -> Transcription:
     ground = Ground(sand(2.0), Wave(0.05, 2.0))
-    plain = walking(Robot.load("robosimian"), ground, knots=5, period=0.1)
+    plain = walking_problem(Robot.load("robosimian"), ground, knots=5, period=0.1)
     splines = (FootSplines(4, ("tilt",)), FootSplines(4, ("x",), weight=2.0))
     fields = {name: getattr(plain, name) for name in ("robot", "ground", "knots", "dt", "costs", "initial")}
     return Transcription(GaitProblem(**fields, splines=splines))

@@ -5,7 +5,7 @@ import pytest
 
 from softground.errors import OptionError
 from softground.media.named import sand
-from softground.planning import gallop, trot_in_place, turned, walking
+from softground.planning import gallop, trot_in_place, turned, walking_problem
 from softground.planning.feet import feet_along
 from softground.planning.guesses import stance
 from softground.planning.trajectory import Trajectory
@@ -44,7 +44,7 @@ def test_gaits_in_space_are_not_turned():
 
 def test_trot_in_place_and_gallop_are_simulated_at_500_hertz(robot):
     """States are those of the runs, rates lead from one to the next, and a gallop's pairs of feet move together."""
-    problem = walking(robot, Ground(sand(2.0)), knots=25, period=0.6)
+    problem = walking_problem(robot, Ground(sand(2.0)), knots=25, period=0.6)
     trot, leap = trot_in_place(problem, steps=1), gallop(problem, period=1.2, settle=1.2)
     for guess in (trot, leap):
         assert guess.q.shape == (25, robot.nq)

@@ -6,13 +6,16 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from softground.cli.application import Json, Quiet, app, configure_jax
 from softground.cli.options import check_positive, medium_of, names, place_in_words, surface_of
 from softground.tables import print_pairs
+
+if TYPE_CHECKING:
+    from softground.planning import Plan
 
 
 @app.command(
@@ -54,28 +57,52 @@ def plan(
     """Plan a gait on yielding ground: no contact schedule, only a speed. Ctrl-C keeps the best so far."""
     check_positive(strength=strength, speed=speed, dt=dt, period=period, eps=eps, seconds=seconds)
     configure_jax()
-    from softground.planning import command
-    from softground.planning.objectives import objective_named
-    from softground.planning.problem import walking
+    from softground.planning import plan as plan_gait
     from softground.robots import Robot
     from softground.simulation import Ground
 
-    form, aim = command.dynamics_named(dynamics), objective_named(objective)
     model = Robot.load(robot, feet=names(feet), lock=names(lock) or (), planar=planar, ignore=names(ignore) or ())
-    surface = surface_of(slope, terrain)
-    soil = Ground(medium_of(ground, strength=strength), surface)
-    problem = aim(walking(model, soil, speed, knots=knots, dt=dt, period=period))
-    found = command.plan_gait(
-        problem, guess, eps=eps, dynamics=form, seconds=seconds, state=state, progress=not (quiet or as_json)
+    found = plan_gait(
+        model,
+        Ground(medium_of(ground, strength=strength), surface_of(slope, terrain)),
+        speed,
+        objective=objective,
+        guess=guess,
+        knots=knots,
+        dt=dt,
+        period=period,
+        eps=eps,
+        dynamics=dynamics,
+        seconds=seconds,
+        state=state,
+        progress=not (quiet or as_json),
     )
     title = f"{model.name} walks on {ground}{place_in_words(slope, terrain)}"
     found.run(shlex.join(sys.argv), title).save(out)
     if as_json:
-        print(json.dumps(command.summary(found) | {"gait_file": str(out)}))
+        print(json.dumps(found.summary() | {"gait_file": str(out)}))
     elif not quiet:
-        print_pairs(title, command.short_summary(found) | {"gait file": str(out)})
+        print_pairs(title, _first_numbers(found) | {"gait file": str(out)})
     if found.report.status == "failed":
         raise typer.Exit(1)
+
+
+def _first_numbers(plan: Plan) -> dict[str, Any]:
+    """The few numbers of a plan that a reader wants first."""
+    metrics, report = plan.metrics, plan.report
+    return {
+        "status": f"{report.status} ({report.reason})",
+        "velocity error Mv (m/s)": metrics.velocity_error,
+        "paper's cost Mc (1/s)": metrics.paper_cost,
+        "cost of transport": metrics.cost_of_transport,
+        "speed (m/s)": metrics.speed,
+        "lifts of each foot": " ".join(map(str, metrics.lifts)),
+        "deepest foot (m)": metrics.deepest,
+        "violation": report.violation,
+        "optimality": report.optimality,
+        "iterations": report.iterations,
+        "seconds": f"{report.seconds:.1f}, and {report.compile_seconds:.1f} to compile",
+    }
 
 
 @app.command(epilog="Example: [bold]softground replay gait.nc --out replay.nc[/]")
@@ -90,7 +117,7 @@ def replay(
     """Check a planned gait in the simulator: its torques and joint servos, small steps, sharp contact."""
     check_positive(dt=dt, eps=eps)
     configure_jax()
-    from softground.planning.replay import replay as replay_gait
+    from softground.planning import replay as replay_gait
     from softground.runs import Run
 
     report, again = replay_gait(Run.load(gait), dt=dt, eps=eps, progress=not (quiet or as_json))

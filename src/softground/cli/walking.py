@@ -17,10 +17,8 @@ from softground.errors import OptionError
 from softground.tables import print_pairs
 
 if TYPE_CHECKING:
-    from softground.control.walking.walk import Belief
     from softground.media import Medium, ViscoElastic
     from softground.robots import Robot
-    from softground.runs import Run
 
 
 @app.command(
@@ -80,45 +78,50 @@ def walk(
         if value is not None and not math.isfinite(value):
             raise OptionError(f"--{name} must be finite, got {value}")
     configure_jax()
+    from softground.control import has_round_feet, usual_speed, walk_summary
+    from softground.control import walk as walk_biped
     from softground.robots import Robot
 
     model = Robot.load(robot)
     progress = not (quiet or as_json)
-    if _has_round_feet(model):
+    speed = usual_speed(model) if speed is None else speed
+    options: dict[str, Any] = {}
+    if has_round_feet(model):
         flat_only = {"estimate": estimate, "guess-k": guess_k, "guess-b": guess_b, "noise": noise}
         flat_only |= {"controller": controller, "seed": seed}
         for name, value in flat_only.items():
             if value not in (None, False, 0.0):
                 raise OptionError(f"--{name} is for robots on flat feet, {model.name} has round ones")
-        medium, depth = _ground_of_round_feet(model, ground or "sand", strength, k, b)
+        medium = _ground_of_round_feet(model, ground or "sand", strength, k, b)
         title = f"{model.name} walks on {ground or 'sand'}"
-        dataset, summary = _step(model, medium, depth, 0.2 if speed is None else speed, turn, seconds, title)
+        run_title = f"{title} at {speed:g} m/s"
     else:
         if strength is not None:
             raise OptionError("--strength is for robots on round feet: give --k and --b instead")
-        medium = _springs(ground or "foam", k, b)
-        belief = _belief(medium, guess_k, guess_b, max(noise, 1.0) if estimate else None)
-        controller = controller or "compliant"
-        title = (
-            f"{model.name} walks on {ground or 'foam'}, k = {medium.stiffness:g}, b = {medium.damping:g}, {controller}"
-        )
-        medium = _noisy(medium, noise, seed or 0)
-        command = 0.085 if speed is None else speed, turn, seconds
-        dataset, summary = _walk(model, medium, controller, command, belief, title, progress)
-    dataset.save(out)
+        springs = _springs(ground or "foam", k, b)
+        told = f"k = {springs.stiffness:g}, b = {springs.damping:g}, {controller or 'compliant'}"
+        run_title = title = f"{model.name} walks on {ground or 'foam'}, {told}"
+        medium = _noisy(springs, noise, seed or 0)
+        options = {"controller": controller, "stiffness": guess_k, "damping": guess_b, "estimate": estimate}
+    run = walk_biped(
+        model,
+        medium,
+        speed,
+        turn=turn,
+        seconds=seconds,
+        progress=progress,
+        title=run_title,
+        command=shlex.join(sys.argv),
+        **options,
+    )
+    run.save(out)
     if video is not None:
-        from softground.bridges.animation import animate
-
-        animate(dataset, video, progress=progress)
-    summary = summary | {"run_file": str(out)}
+        run.video(video, progress=progress)
+    summary = walk_summary(run) | {"run_file": str(out)}
     if as_json:
         print(json.dumps(summary))
     elif not quiet:
         print_pairs(title, {name: "none" if value is None else value for name, value in summary.items()})
-
-
-def _has_round_feet(robot: Robot) -> bool:
-    return len(robot.feet) == 2 and all(foot.shape.rolls for foot in robot.feet)
 
 
 def _springs(ground: str, k: float | None, b: float | None) -> ViscoElastic:
@@ -136,107 +139,40 @@ def _springs(ground: str, k: float | None, b: float | None) -> ViscoElastic:
     return replace(medium, stiffness=stiffness if k is None else k, damping=damping if b is None else b)
 
 
-def _belief(medium: ViscoElastic, guess_k: float | None, guess_b: float | None, sigma: float | None) -> Belief:
-    """What the controller takes the ground for at first; with a sigma (N, N m) it estimates it under way."""
-    from softground.control.estimation import Estimator
-    from softground.control.walking.walk import Belief
-
-    return Belief(
-        float(medium.stiffness) if guess_k is None else guess_k,  # type: ignore[arg-type]
-        float(medium.damping) if guess_b is None else guess_b,  # type: ignore[arg-type]
-        None if sigma is None else Estimator(sigma),
-    )
-
-
 def _noisy(medium: ViscoElastic, sigma: float, seed: int) -> Medium:
     from softground.media import Noisy
 
     return Noisy(medium, sigma, seed=seed) if sigma else medium
 
 
-def _walk(
-    model: Robot, medium: Medium, controller: str, command: tuple, belief: Belief, title: str, progress: bool
-) -> tuple[Run, dict[str, Any]]:
-    """Run and summary of a walk on flat feet. command: speed, turning rate, duration."""
-    from softground.control.walking.controllers import check_controller, walking_controller
-    from softground.control.walking.gait import gait_for
-    from softground.control.walking.walk import Command, steps_a_period, verdict
-    from softground.control.walking.walk import walk as walk_over
-    from softground.simulation import Simulator
-
-    check_controller(controller)
-    gait, of_feet = gait_for(model), walking_controller(model, controller)
-    dataset = walk_over(
-        Simulator(model, medium, of_feet.period / steps_a_period(medium, of_feet.period)),
-        of_feet,
-        gait,
-        Command(*command),
-        belief,
-        progress=progress,
-        title=title,
-        invocation=shlex.join(sys.argv),
-    )
-    return dataset, verdict(dataset).as_dict()
-
-
 def _ground_of_round_feet(
     model: Robot, ground: str, strength: float | None, k: float | None, b: float | None
-) -> tuple[Medium, float]:
-    """Medium, and the depth (m) at which the robot stands in it at first."""
+) -> Medium:
+    """What a biped on round feet walks on."""
     factor = 1.0 if strength is None else strength
     if ground in ("foam", "firm"):
         if strength is not None:
             raise OptionError("--strength is for grains: give --k and --b instead")
-        return _springs(ground, k, b), 0.0015
+        return _springs(ground, k, b)
     if k is not None or b is not None:
         raise OptionError(f"--k and --b are for springy ground, foam or firm, got --ground {ground}")
     if ground != "wedge":
-        return _grains(ground, factor), 0.02
+        return _grains(ground, factor)
     from dataclasses import replace
 
-    from softground.papers.chen2026.calibration import calibrated
+    from softground.media.wedge import calibrated
 
     shape = model.feet[0].shape
     if shape.is_ball or not shape.rolls:
         raise OptionError(f"--ground wedge needs feet that are half-cylinders, got {type(shape).__name__}")
     law = calibrated(shape)
-    return replace(law, zeta=factor * law.zeta), 0.02
+    return replace(law, zeta=factor * law.zeta)
 
 
 def _grains(ground: str, strength: float) -> Medium:
     from softground.errors import unknown_name
-    from softground.media.named import NAMED
+    from softground.media import NAMED
 
     if not ground.endswith(".json") and ground not in NAMED:
         raise OptionError(unknown_name("ground", ground, [*NAMED, "wedge"]))
     return medium_of(ground, strength=strength)
-
-
-def _step(
-    model: Robot, medium: Medium, depth: float, speed: float, turn: float, seconds: float, title: str
-) -> tuple[Run, dict[str, Any]]:
-    """Run and summary of a walk on round feet."""
-    from softground.control.stepping import Stepper, SteppingController, SteppingGait, Walks, starting_state
-    from softground.runs.cost_of_transport import describe_cost, walk_cost
-    from softground.simulation import Simulator
-
-    simulator = Simulator(model, medium, 2e-3)
-    gait = SteppingGait(turn=turn)
-    stepper = Stepper(SteppingController(model, period=2e-3), gait)
-    walks = Walks(simulator, stepper, starting_state(simulator, stepper, depth), seconds)
-    dataset = walks(speed, title=f"{title} at {speed:g} m/s", command=shlex.join(sys.argv))
-    cost = describe_cost(walk_cost(dataset))
-    return dataset, cost | _marks(dataset, float(gait.stance))
-
-
-def _marks(dataset: Run, stance: float) -> dict[str, float]:
-    """Of a walk: its steps, how deep the feet were, and how far it turned."""
-    from softground.runs.base_orientation import heading
-
-    return {
-        "seconds": float(dataset["time"][-1]),
-        "steps": int(dataset["time"][-1] / stance),
-        "deepest_mm": 1e3 * float(dataset["depth"].max()),
-        "turned_rad": float(heading(dataset)[-1]),
-        "real_time_factor": float(dataset.attrs["steps_per_second"] * dataset.attrs["dt_s"]),
-    }

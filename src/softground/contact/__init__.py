@@ -2,6 +2,5 @@
 
 from softground.contact.newton import BatchNewton, Newton, Solution
 from softground.contact.problem import StepProblem
-from softground.contact.solve import solve
 
-__all__ = ["BatchNewton", "Newton", "Solution", "StepProblem", "solve"]
+__all__ = ["BatchNewton", "Newton", "Solution", "StepProblem"]

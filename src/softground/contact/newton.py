@@ -110,7 +110,7 @@ class Bracket(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """Minimiser of a step problem, with the forces that go with it."""
+    """Minimiser of a step problem (m/s, rad/s), with the forces that go with it (N, N m)."""
 
     velocity: Float[Array, " nv"]
     twists: Float[Array, "f n"]

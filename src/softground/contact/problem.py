@@ -40,7 +40,7 @@ class StepProblem(eqx.Module):
 
     metric: Float[Array, "nv nv"]  # A, kg or kg m2
     momentum: Float[Array, " nv"]  # b, kg m/s or kg m2/s
-    jacobian: Float[Array, "f n nv"]  # foot twists in the surface frame = jacobian @ v
+    jacobian: Float[Array, "f n nv"]  # foot twists (m/s, rad/s) in the surface frame = jacobian @ v
     laws: Law  # one per foot (leading axis)
     joints: JointLaw | None
     dt: Float[Array, ""]  # s

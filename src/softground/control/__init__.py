@@ -1,8 +1,45 @@
 """Control: what the motors are told."""
 
+from typing import TYPE_CHECKING
+
 from softground.control.estimation import Estimate, Estimator
 from softground.control.inverse_kinematics import joints_for_feet
 from softground.control.posture import hold_posture, servo_gains
 from softground.control.trot import Trot, trot
+from softground.lazy import lazily
 
-__all__ = ["Estimate", "Estimator", "Trot", "hold_posture", "joints_for_feet", "servo_gains", "trot"]
+if TYPE_CHECKING:  # what `__getattr__` finds, for editors and type checkers
+    from softground.control import stepping, walking, whole_body
+    from softground.control.bipeds import has_round_feet, usual_speed, walk, walk_summary
+    from softground.control.terrain_classification import TerrainClassifier, step_features
+    from softground.control.terrain_identification import Doubt, Sensed, SensorNoise, TerrainIdentifier
+
+__all__ = [
+    "Doubt",
+    "Estimate",
+    "Estimator",
+    "Sensed",
+    "SensorNoise",
+    "TerrainClassifier",
+    "TerrainIdentifier",
+    "Trot",
+    "has_round_feet",
+    "hold_posture",
+    "joints_for_feet",
+    "servo_gains",
+    "step_features",
+    "stepping",
+    "trot",
+    "usual_speed",
+    "walk",
+    "walk_summary",
+    "walking",
+    "whole_body",
+]
+
+_HOMES = {
+    "bipeds": ("has_round_feet", "usual_speed", "walk", "walk_summary"),
+    "terrain_classification": ("TerrainClassifier", "step_features"),
+    "terrain_identification": ("Doubt", "Sensed", "SensorNoise", "TerrainIdentifier"),
+}
+__getattr__, __dir__ = lazily(__name__, __all__, _HOMES)

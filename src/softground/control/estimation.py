@@ -70,8 +70,8 @@ class Estimator(eqx.Module):
     """Recursive least squares with forgetting and resets."""
 
     noise: Float[Array, "6 6"]  # Gamma, N and N m: covariance of the wrench's noise
-    doubt: Float[Array, "2 2"]  # P at the start and after a reset
-    forgetting: Float[Array, ""]
+    doubt: Float[Array, "2 2"]  # P at the start and after a reset, (N/m per m2)^2 and (N s/m per m2)^2
+    forgetting: Float[Array, ""]  # factor on what is known, a sample
 
     def __init__(
         self,

@@ -44,7 +44,12 @@ def _mass_and_jacobians(robot: Robot, q: np.ndarray):
 
 
 def hold_posture(robot: Robot, q=None, **options) -> Control:
-    """Control that holds the motors at posture q (by default the robot's); `options` go to `servo_gains`."""
+    """Control that holds the motors at posture q (by default the robot's); `options` go to `servo_gains`.
+
+    >>> import softground as sg
+    >>> sg.hold_posture(sg.Robot.load("robosimian")).position.shape  # rad, of every motor
+    (12,)
+    """
     q = np.asarray(robot.posture if q is None else q, dtype=float)
     kp, kd = servo_gains(robot, q, **options)
     gains: dict[str, Any] = {"kp": kp, "kd": kd}

@@ -55,8 +55,8 @@ class TerrainClassifier(eqx.Module):
     """A distribution of features for each kind of ground."""
 
     kinds: tuple[str, ...] = eqx.field(static=True)
-    mean: Float[Array, "k f"]
-    covariance: Float[Array, "k f f"]
+    mean: Float[Array, "k f"]  # of `FEATURES`, logarithms
+    covariance: Float[Array, "k f f"]  # of the same logarithms
 
     @classmethod
     def learn(cls, examples: Mapping[str, Float[np.ndarray, "n f"]]) -> TerrainClassifier:

@@ -85,7 +85,7 @@ class Doubt:
     drift: float = 0.05  # of the logarithm of a parameter, per sqrt(s)
     level: float = 0.01  # m
     level_drift: float = 0.002  # m per sqrt(s)
-    model: float = 0.02  # of a force, that the law misses
+    model: float = 0.02  # share of a force that the law misses
     rest: float = 0.1  # s, for which a foot rests in one go
 
 

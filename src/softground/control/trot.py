@@ -82,6 +82,11 @@ def trot(
         ramp: time over which the motion grows to its full size (s), by default one period.
         phases: of the feet, as shares of the period; by default diagonal pairs take turns, which makes it a trot.
         gains: frequency and damping ratio of the servos, see `servo_gains`.
+
+    >>> import softground as sg
+    >>> gait = sg.trot(sg.Robot.load("robosimian"), period=1.0, step_length=0.1)
+    >>> float(gait.period)  # s; run it with Simulator.run(gait, seconds=...)
+    1.0
     """
     ramp = period if ramp is None else ramp
     _check(robot, duty, {"period": period, "lift": lift, "ramp": ramp})

@@ -40,6 +40,7 @@ def from_zhu2019(
 ) -> WrenchDatabase:
     """Database of a plain table of zhu2019; `medium` is the file's name unless given.
 
+    reference_height: of the point about which torques were taken, m.
     partial: allow configurations that lack directions.
     """
     path = Path(path)

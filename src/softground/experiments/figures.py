@@ -36,7 +36,10 @@ def hull_figure(database: WrenchDatabase, depth: float, tilt: float) -> Figure:
 
 
 def slices_figure(database: WrenchDatabase, depth: float, tilt: float, slices: int = 5) -> Figure:
-    """Cuts through the wrench space at constant torque: which forces are left to a foot that carries it."""
+    """Cuts through the wrench space at constant torque: which forces are left to a foot that carries it.
+
+    depth (m), tilt (rad): the measured pose nearest to them is drawn.
+    """
     pose, wrenches = _nearest(database, depth, tilt)
     with matplotlib.rc_context(STYLE):
         figure = _figure(5.6, 4.4)

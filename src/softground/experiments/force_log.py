@@ -131,7 +131,11 @@ def from_logs(
     provenance: str = "",
     cutoff: float | None = None,
 ) -> WrenchDatabase:
-    """Database of logged runs, one row each; complete it with `softground.experiments.symmetry`."""
+    """Database of logged runs, one row each; complete it with `softground.experiments.completed`.
+
+    sensor_height, reference_height: of the points about which torques were measured and are wanted, up the foot's axis
+    from the sole, m. cutoff: of the low-pass filter, Hz.
+    """
     if not runs:
         raise ExperimentError("no logs were given: a database needs at least one run")
     logs = [read_log(run.path) for run in runs]

@@ -50,7 +50,7 @@ class FootInGround(eqx.Module):
     depth: Float[Array, ""]  # m, positive below the surface, of the foot's deepest reference point
     position: Float[Array, "3"]  # m, world, origin of the foot frame
     rotation: Float[Array, "3 3"]  # foot frame expressed in the surface frame
-    surface: Float[Array, "3 3"]  # surface frame expressed in the world; third column is the outward normal
+    surface: Float[Array, "3 3"]  # rotation: surface frame expressed in the world; third column is the outward normal
 
     @property
     def axis(self) -> Float[Array, "3"]:

@@ -34,6 +34,10 @@ def save_medium(path: str | Path, medium: LearnedSpace, notes: Mapping[str, Any]
     """Write a learned medium whole.
 
     notes: JSON values kept in the file beside it (name, provenance, errors), for people.
+
+    >>> import softground as sg
+    >>> sg.save_medium("stronger_beads.json", sg.beads(strength=2), {"provenance": "beads, twice as strong"}).name
+    'stronger_beads.json'
     """
     text = json.dumps(_document(medium, notes or {}), indent=1, allow_nan=False)
     return write_whole(path, lambda file: file.write_text(text + "\n"))
@@ -42,7 +46,12 @@ def save_medium(path: str | Path, medium: LearnedSpace, notes: Mapping[str, Any]
 def load_medium(path: str | Path, **options: float) -> LearnedSpace:
     """Read a learned medium; FileFormatError says what is wrong with a file that cannot be.
 
-    options: `strength` and `eps` replace those of the file.
+    options: `strength` (a factor) and `eps` (W) replace those of the file.
+
+    >>> import softground as sg
+    >>> path = sg.save_medium("ground.json", sg.beads())
+    >>> float(sg.load_medium(path, strength=2).strength)
+    2.0
     """
     path = Path(path)
     document = _read(path)

@@ -43,8 +43,8 @@ class Remembering(Medium):
 
     ground: Medium
     length: Float[Array, ""]  # m, of way over which the ground forgets
-    start: Float[Array, ""]  # thrust below which the wrench space is smallest
-    end: Float[Array, ""]  # thrust above which it is whole
+    start: Float[Array, ""]  # dimensionless thrust below which the wrench space is smallest
+    end: Float[Array, ""]  # dimensionless thrust above which it is whole
     vertical: Float[Array, ""]  # share of the vertical force left at the least, on top of `least`
     least: Float[Array, ""]  # share of all wrenches left at the least
 

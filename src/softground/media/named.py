@@ -36,12 +36,22 @@ def sand(strength: float = 1.0, *, eps: float = DEFAULT_EPS, law: str = "auto") 
     """Dry play sand: an upright foot of 5 cm radius pushed down 5 cm meets 200 N.
 
     The measured sand of zhu2019 gives 48, 125 and 231 N at 1, 3 and 5 cm; this one 40, 120 and 200 N.
+    strength: factor on all forces. eps: temperature, W. law: stress law, see `Resistive`.
+
+    >>> import softground as sg
+    >>> float(sg.sand(strength=2).strength)
+    2.0
     """
     return Resistive(scale_meeting(force=200.0, depth=0.05), strength=strength, eps=eps, law=law)
 
 
 def pebbles(strength: float = 1.0, *, eps: float = DEFAULT_EPS, law: str = "auto") -> Resistive:
-    """Pebbles: an upright foot of 5 cm radius pushed down 4.5 cm meets 280 N."""
+    """Pebbles: an upright foot of 5 cm radius pushed down 4.5 cm meets 280 N. Options as of `sand`.
+
+    >>> import softground as sg
+    >>> bool(sg.pebbles().scale > sg.sand().scale)
+    True
+    """
     return Resistive(scale_meeting(force=280.0, depth=0.045), strength=strength, eps=eps, law=law)
 
 
@@ -49,17 +59,36 @@ def beads(strength: float = 1.0, *, eps: float = DEFAULT_EPS) -> LearnedSpace:
     """Beads of 1 cm radius, learned from grains simulated one by one: for planar robots on feet of 5 cm radius.
 
     The medium of zhu2019's simulated experiments, from our own campaign (docs/beads.md).
+    strength: factor on all forces. eps: temperature, W.
+
+    >>> import softground as sg
+    >>> sg.beads().foot.radius  # m
+    0.05
     """
     return load_medium(DATA / "beads.json", strength=strength, eps=eps)
 
 
 def foam(strength: float = 1.0) -> ViscoElastic:
-    """Foam: springs and dampers under the sole, with friction, at romualdi2021's stiffness and damping."""
+    """Foam: springs and dampers under the sole, with friction, at romualdi2021's stiffness and damping.
+
+    strength: factor on both; friction stays.
+
+    >>> import softground as sg
+    >>> float(sg.foam(strength=2).stiffness / sg.foam().stiffness)  # N/m per m2 of sole
+    2.0
+    """
     return _stronger(ViscoElastic(), strength)
 
 
 def firm(strength: float = 1.0) -> Firm:
-    """Firm ground: sinks a fraction of a millimetre; the rigid reference."""
+    """Firm ground: sinks a fraction of a millimetre; the rigid reference.
+
+    strength: factor on stiffness and damping; friction stays.
+
+    >>> import softground as sg
+    >>> bool(sg.firm().stiffness > sg.foam().stiffness)
+    True
+    """
     return _stronger(Firm(), strength)
 
 

@@ -87,7 +87,7 @@ class DepthTilt(eqx.Module):
     powers: int = eqx.field(static=True, default=2)
     harmonics: int = eqx.field(static=True, default=3)
     spatial: bool = eqx.field(static=True, default=False)
-    max_tilt: float = eqx.field(static=True, converter=float, default=np.pi)
+    max_tilt: float = eqx.field(static=True, converter=float, default=np.pi)  # rad
     ramp: float = eqx.field(static=True, converter=float, default=1e-3)  # m, over which contact sets in
 
     def __call__(self, foot: FootInGround) -> Float[Array, " b"]:
@@ -121,8 +121,8 @@ class WrenchSpace(FootMedium):
 
     coefficients: Float[Array, "b k *r n"]  # N, N m per feature
     features: Callable[[FootInGround], Float[Array, " b"]]
-    eps: Float[Array, ""]
-    strength: Float[Array, ""]
+    eps: Float[Array, ""]  # W, temperature
+    strength: Float[Array, ""]  # factor on all wrenches
     max_depth: Float[Array, ""]  # m, deepest foot in the data
     max_tilt: Float[Array, ""]  # rad, most tilted foot in the data
     kind: str = eqx.field(static=True)

@@ -12,6 +12,7 @@ PAPERS: dict[str, tuple[Study, ...]] = {
     "romualdi2021": romualdi2021.STUDIES,
     "zhu2021": zhu2021.STUDIES,
 }
+"""The studies of every paper."""
 
 
 def all_studies() -> list[Study]:

@@ -26,7 +26,7 @@ class Check:
 
     name: str
     passed: bool
-    value: float | str  # what decided it
+    value: float | str  # what decided it, in the unit that `expected` has
     expected: str  # what the value had to be
 
 

@@ -5,10 +5,11 @@ from softground.planning.costs import BaseAttitude, BaseHeight, Effort, ForwardS
 from softground.planning.damping import Damping
 from softground.planning.dynamics.bilevel import Bilevel
 from softground.planning.dynamics.closed_form import ClosedForm
-from softground.planning.guesses import carried_over, gallop, tracked, trot_in_place, turned, walk
+from softground.planning.guesses import carried_over, gallop, tracked, trot_in_place, turned, walk_at_speed
 from softground.planning.metrics import GaitMetrics, gait_metrics
 from softground.planning.plan import Plan, Report, trajectory_of
-from softground.planning.problem import Boundary, GaitProblem, Limits, walking
+from softground.planning.planner import plan
+from softground.planning.problem import Boundary, GaitProblem, Limits, walking_problem
 from softground.planning.replay import Replay, replay
 from softground.planning.solve import solve
 from softground.planning.splines import FootSplines
@@ -38,6 +39,7 @@ __all__ = [
     "carried_over",
     "gait_metrics",
     "gallop",
+    "plan",
     "replay",
     "solve",
     "standard_stages",
@@ -45,6 +47,6 @@ __all__ = [
     "trajectory_of",
     "trot_in_place",
     "turned",
-    "walk",
-    "walking",
+    "walk_at_speed",
+    "walking_problem",
 ]

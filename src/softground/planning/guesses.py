@@ -43,7 +43,7 @@ def stance(robot: Robot, gather: float = 0.72, crouch: float = 0.025) -> np.ndar
     return joints_for_feet(robot, targets, home[:, 3] if robot.planar else None)
 
 
-def walk(
+def walk_at_speed(
     problem: GaitProblem,
     eps: float = 1.0,
     *,
@@ -75,9 +75,9 @@ def walk(
 
 
 def gallop(problem: GaitProblem, eps: float = 1.0, **options) -> Trajectory:
-    """Like `walk`, the front feet together and the rear feet half a period later."""
+    """Like `walk_at_speed`, the front feet together and the rear feet half a period later; eps in W."""
     home = np.asarray(feet_in_base(problem.robot, jnp.asarray(problem.robot.posture)))
-    return walk(problem, eps, phases=np.where(home[:, 0] > 0, 0.0, 0.5), **options)
+    return walk_at_speed(problem, eps, phases=np.where(home[:, 0] > 0, 0.0, 0.5), **options)
 
 
 def trot_in_place(
@@ -89,7 +89,10 @@ def trot_in_place(
     duty: float = 0.6,
     posture: np.ndarray | None = None,
 ) -> Trajectory:
-    """The start of zhu2021: a trot without progress, `steps` periods long."""
+    """The start of zhu2021: a trot without progress, `steps` periods long.
+
+    eps: smoothing of the ground, W. lift: of the feet, m. duty: share of a period that a foot is on the ground.
+    """
     robot = problem.robot
     posture = stance(robot) if posture is None else posture
     period = problem.seconds / steps
@@ -98,7 +101,7 @@ def trot_in_place(
 
 
 def carried_over(problem: GaitProblem, plan: Run, eps: float = 1.0) -> Trajectory:
-    """The gait of a plan (or a run), for this problem's ground: turned from slope to slope, else tracked."""
+    """The gait of a plan (or a run), for this problem's ground: turned from slope to slope, else tracked; eps in W."""
     gait, before, after = trajectory_of(plan), plan.rebuild()[0].ground.surface, problem.ground.surface
     if problem.robot.planar and isinstance(before, Plane) and isinstance(after, Plane):
         return turned(problem.robot, gait, _rise(after) - _rise(before))
@@ -125,7 +128,7 @@ def _rise(plane: Plane) -> float:
 
 
 def tracked(problem: GaitProblem, gait: Trajectory, eps: float = 1.0) -> Trajectory:
-    """A gait from a neighbouring terrain, tracked by servos on this one (zhu2021 IV.E)."""
+    """A gait from a neighbouring terrain, tracked by servos on this one of smoothing `eps`, W (zhu2021 IV.E)."""
     robot, fine = problem.robot, _fine_step(problem)
     gait = gait.resampled(problem.knots)
     start = standing_alike(problem, gait.q[0].copy())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -73,7 +73,12 @@ class Solution(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """A planned gait."""
+    """A planned gait: its problem, the trajectory found, how it was found and how good it is.
+
+    >>> import softground as sg
+    >>> [field for field in sg.Plan.__dataclass_fields__]
+    ['problem', 'trajectory', 'eps', 'metrics', 'report', 'solution']
+    """
 
     problem: GaitProblem
     trajectory: Trajectory
@@ -81,6 +86,10 @@ class Plan:
     metrics: GaitMetrics
     report: Report
     solution: Solution | None = None  # none where the last stage joined steps of the problem
+
+    def summary(self) -> dict[str, Any]:
+        """Everything about the plan but its trajectory, for JSON."""
+        return {"metrics": self.metrics.as_dict(), "eps_w": self.eps, "report": self.report.summary()}
 
     def run(self, command: str = "", title: str = "") -> Run:
         """The plan in the format of a run: one sample per step, the last state in the recipe."""

@@ -47,7 +47,7 @@ class GaitProblem:
     robot: Robot
     ground: Ground
     knots: int
-    dt: float
+    dt: float  # s
     costs: Sequence[Cost]
     constraints: tuple[Constraint, ...] = (InsideData(),)
     limits: Limits = Limits()
@@ -55,7 +55,7 @@ class GaitProblem:
     final: Boundary = Boundary()
     splines: tuple[FootSplines, ...] = ()
     met_at: float = 0.5
-    """Share of a step after which robot and ground are met: 0 is the simulator's step, 0.5 is better for long ones."""
+    """Where robot and ground are met, as a share of a step: 0 is the simulator's step, 0.5 is better for long ones."""
 
     def __post_init__(self):
         if not 0 <= self.met_at <= 1:
@@ -71,7 +71,7 @@ class GaitProblem:
         return (self.knots - 1) * self.dt
 
 
-def walking(
+def walking_problem(
     robot: Robot,
     ground: Ground,
     speed: float = 0.4,

@@ -32,8 +32,8 @@ class Replay:
     speed: float  # m/s
     speed_kept: float  # share
     fell: bool
-    slip: float  # m: way of each foot along the ground while it carries, mean over feet and metres walked
-    slip_planned: float
+    slip: float  # m per m walked: way of each foot along the ground while it carries, mean over feet
+    slip_planned: float  # m per m walked
     base_difference: float  # m, greatest distance between planned and simulated base
     joint_difference: float  # rad, rms over joints and time
     steps_not_converged: int

@@ -17,11 +17,11 @@ class Stage:
 
     eps: float  # W, smoothing of the contact (the barrier coefficient mu in the bilevel form)
     hessian: str = "gauss-newton"
-    optimality: float | None = None  # tolerance; None: that of the solve
+    optimality: float | None = None  # tolerance, dimensionless; None: that of the solve
     iterations: int = 200
     coarse: int = 1  # steps of the problem that are joined to one
     damping: Damping = field(default_factory=Damping)
-    barrier: float = 1e-3  # of the interior-point method
+    barrier: float = 1e-3  # dimensionless, of the interior-point method
 
     def __post_init__(self):
         if not (np.isfinite(self.eps) and self.eps > 0):
@@ -31,7 +31,7 @@ class Stage:
 
 
 def standard_stages(eps: float = 1.0, final_eps: float | None = None) -> tuple[Stage, ...]:
-    """Gauss-Newton at `eps`, halved down to `final_eps`, then the exact Hessian to the tolerances of the solve."""
+    """Gauss-Newton at `eps` (W), halved down to `final_eps`, then the exact Hessian to the tolerances of the solve."""
     final = eps if final_eps is None else final_eps
     values = [eps]
     while values[-1] / 2 > final * 1.001:

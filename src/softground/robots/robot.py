@@ -40,6 +40,11 @@ class Robot(eqx.Module):
     Parameters are array leaves (NumPy float64 as loaded): closed over by a jitted function they become
     constants of the compiled program; passed in or replaced with `eqx.tree_at` they can be differentiated
     and randomised.
+
+    >>> import softground as sg
+    >>> robot = sg.Robot.load("robosimian")
+    >>> len(robot.feet), robot.nu
+    (4, 12)
     """
 
     name: str = eqx.field(static=True)

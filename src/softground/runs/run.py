@@ -37,10 +37,14 @@ if TYPE_CHECKING:
 class Run:
     """A run, or a part of one: samples over time, each variable with its unit, meaning and frame.
 
-        run = simulator.run(hold_posture(simulator.robot), seconds=1.0, height=0.02)
-        run["depth"]            # an xarray.DataArray: m, of every foot over time
-        run.fall()              # None, or when and why the robot fell
-        run.save("run.nc"); Run.load("run.nc").repeat()
+    >>> import softground as sg
+    >>> run = sg.Simulator(sg.Robot.load("foot"), sg.sand()).run(seconds=0.01)
+    >>> run["depth"].attrs["units"]  # an xarray.DataArray, of every foot over time
+    'm'
+    >>> run.fall() is None  # or when and why the robot fell
+    True
+
+    `run.save("run.nc")` keeps it, `Run.load("run.nc")` reads it, and `run.repeat()` simulates it again.
 
     Everything is stored in `dataset`, an `xarray.Dataset`, also what is needed to build the simulator again.
     """

@@ -14,7 +14,12 @@ from softground.surfaces import Plane, Surface
 
 
 class Ground(eqx.Module):
-    """A medium below a surface."""
+    """A medium below a surface, by default a level one at z = 0.
+
+    >>> import softground as sg
+    >>> slope = sg.Ground(sg.sand(), sg.Plane(slope=0.1))  # rad
+    >>> simulator = sg.Simulator(sg.Robot.load("foot"), slope)
+    """
 
     medium: Medium
     surface: Surface = eqx.field(default_factory=Plane)

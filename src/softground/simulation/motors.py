@@ -18,6 +18,12 @@ class Control(eqx.Module):
 
     The servo's torque is kp (position - q) + kd (velocity - v) + torque, at the *end* of the step (implicit, so
     any gain is stable), clipped to the motor's limit.
+
+    >>> import softground as sg
+    >>> pull = sg.Control(torque=[5.0, 0.0, 0.0])  # N, N, N m: the motors of "foot" are x, z and pitch
+    >>> simulator = sg.Simulator(sg.Robot.load("foot"), sg.sand())
+    >>> float(simulator.run(pull, seconds=0.01)["torque"][0, 0])
+    5.0
     """
 
     torque: Float[Array, " nu"] | float = 0.0  # N m

@@ -40,7 +40,7 @@ class State(eqx.Module):
     q: Float[Array, " nq"]  # generalised position, MuJoCo's qpos
     v: Float[Array, " nv"]  # generalised velocity, MuJoCo's qvel
     memory: Any  # of the ground, per foot
-    twists: Float[Array, "2 f n"]  # of the feet in the last step and the one before, surface frame
+    twists: Float[Array, "2 f n"]  # m/s, rad/s, of the feet in the last step and the one before, surface frame
 
     def expected_twists(self) -> Float[Array, "f n"]:
         """Where the next solve starts: the feet's twists, extrapolated."""
@@ -50,14 +50,14 @@ class State(eqx.Module):
 class Record(eqx.Module):
     """One step as it happened: the state it started from, and the forces that acted during it."""
 
-    time: Float[Array, ""]
+    time: Float[Array, ""]  # s
     q: Float[Array, " nq"]
     v: Float[Array, " nv"]
     torque: Float[Array, " nu"]  # N m, of the motors after clipping
     wrench_world: Float[Array, "f 6"]  # N, N m, on each foot about its origin
     depth: Float[Array, " f"]  # m, positive below the surface
     tilt: Float[Array, " f"]  # rad
-    twist: Float[Array, "f n"]  # of each foot at the end of the step, surface frame
+    twist: Float[Array, "f n"]  # m/s, rad/s, of each foot at the end of the step, surface frame
     iterations: Int[Array, ""]
     converged: Bool[Array, ""]
     finite: Bool[Array, ""]
@@ -71,13 +71,18 @@ class Simulator(eqx.Module):
     `jax.jit(lambda state: simulator.step(state))`, and the robot becomes constants of a faster program; pass it
     through `eqx.filter_jit` to differentiate with respect to what it holds. Nothing raises inside; every `Record`
     says whether its step converged, stayed finite and stayed inside the medium's data.
+
+    >>> import softground as sg
+    >>> sim = sg.Simulator(sg.Robot.load("foot"), sg.sand(), dt=0.002)
+    >>> sim.run(seconds=0.01).sizes["time"]
+    5
     """
 
     robot: Robot
     ground: Ground
-    dt: Float[Array, ""]
+    dt: Float[Array, ""]  # s
     solver: Newton
-    grain_inertia: Float[Array, "n n"] | None
+    grain_inertia: Float[Array, "n n"] | None  # kg, kg m2, of the grains that move with a foot
     has_joint_forces: bool = eqx.field(static=True)  # limits or dry friction
 
     def __init__(

@@ -19,6 +19,10 @@ class Plane(Surface):
     The frame and the offset are worked out once here, so that a distance in the simulator's inner loop
     is three multiplications. To change the slope of a batch, build the planes anew
     (`eqx.filter_vmap(Plane)(slopes)`), do not edit the field.
+
+    >>> import numpy as np, softground as sg
+    >>> float(sg.Plane(slope=np.deg2rad(5)).signed_distance(np.array([0.0, 0.0, 1.0])))  # m, of a point over the origin
+    0.996...
     """
 
     type_name: ClassVar[str] = "plane"

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from softground.control.walking import ICUB_GAIT, Side, Stance, footsteps
+from softground.control.walking import ICUB_GAIT, Side, footsteps
+from softground.control.walking.stance import Stance
 from softground.errors import OptionError
 from softground.robots import Robot
 

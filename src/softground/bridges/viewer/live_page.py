@@ -252,7 +252,7 @@ def view_live(
     open_browser: bool = False,
     announce: Callable[[str], Any] = print,
 ) -> None:
-    """Simulate live in a web page until Ctrl-C."""
+    """Simulate live in a web page until Ctrl-C, in steps of dt (s)."""
     serving.check_address(host, port)
     loop = LiveLoop(robot, settings, dt)
     server = serving.start_server(host, port)

@@ -1,7 +1,7 @@
 """Whole-body control: tasks and constraints as small objects that write rows of one quadratic program."""
 
 from softground.control.whole_body.base import Aim, Bounds, Constraint, Hard, Task
-from softground.control.whole_body.controller import Command, Memory, WholeBodyController
+from softground.control.whole_body.controller import Command, WholeBodyController
 from softground.control.whole_body.presets import (
     ICUB_COMPLIANT,
     ICUB_RIGID,
@@ -11,7 +11,7 @@ from softground.control.whole_body.presets import (
     tsid_compliant,
     tsid_rigid,
 )
-from softground.control.whole_body.problem import Problem, Solution, Status, kkt_residual
+from softground.control.whole_body.problem import Problem, Status, kkt_residual
 from softground.control.whole_body.references import (
     AngularMomentum,
     FrameMotion,
@@ -35,13 +35,11 @@ __all__ = [
     "GroundUnderFeet",
     "Hard",
     "JointGains",
-    "Memory",
     "PointMotion",
     "Problem",
     "References",
     "RigidGains",
     "Snapshot",
-    "Solution",
     "Status",
     "Task",
     "WholeBodyController",

@@ -44,7 +44,7 @@ class Inputs(NamedTuple):
 
 
 class Command(NamedTuple):
-    """What one tick decided."""
+    """What one tick decided. SI; errors in the units of their tasks."""
 
     torque: Float[np.ndarray, " nu"]
     """For the motors (N m): of the solution, or the last safe one where there is none."""
@@ -77,6 +77,10 @@ class WholeBodyController:
         regularisation: float = 1e-6,
         solver: Solver = solve_daqp,
     ):
+        """period: between ticks, s. lookahead: time ahead at which wrenches are taken whose rates are unknown, s.
+
+        regularisation: weight of the unknowns themselves, which makes the problem strictly convex.
+        """
         self.robot, self.tasks, self.constraints = robot, tuple(tasks), tuple(constraints)
         self.period, self.solver = float(period), solver
         parts: list[Part] = [*self.tasks, *self.constraints]

@@ -147,7 +147,10 @@ def tsid_compliant(
     lookahead: float | None = None,
     **options,
 ) -> WholeBodyController:
-    """Accelerations and wrench rates as unknowns: a controller that knows how the ground yields."""
+    """Accelerations and wrench rates as unknowns: a controller that knows how the ground yields.
+
+    period: between ticks, s. lookahead: time ahead at which wrenches are taken, s, by default a period.
+    """
     lookahead = period if lookahead is None else lookahead
     root, torso = robot.body_names[0], torso or upper_body(robot)
     tasks = [
@@ -175,7 +178,10 @@ def tsid_compliant(
 def tsid_rigid(
     robot: Robot, gains: RigidGains = ICUB_RIGID, *, torso: str | None = None, period: float = 1e-3, **options
 ) -> WholeBodyController:
-    """Accelerations and wrenches as unknowns, feet in contact without acceleration: the classical controller."""
+    """Accelerations and wrenches as unknowns, feet in contact without acceleration: the classical controller.
+
+    period: between ticks, s.
+    """
     tasks = [
         _orientation(torso or upper_body(robot), gains.torso_kp, gains.torso_c0, gains.torso_weight),
         _posture(robot, gains.joints),

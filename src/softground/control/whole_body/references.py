@@ -50,7 +50,7 @@ class GroundUnderFeet(NamedTuple):
     rest_position: Float[Array, "F 3"]  # m: where the foot's wrench would vanish
     rest_rotation: Float[Array, "F 3 3"]
     covariance: Float[Array, "F 2 2"]
-    """Of (k, b), as far as they are estimates; zero: taken for sure. Only `ContactDoubt` minds."""
+    """Of (k, b), in their units, as far as they are estimates; zero: taken for sure. Only `ContactDoubt` minds."""
 
 
 class References(NamedTuple):

@@ -28,6 +28,7 @@ def acquire(
     """Run what is missing, write OUT/database.csv, and say in JSON values what has come of it.
 
     workers: by default all cores, but one for resistive force theory, which is quicker than Ray's start.
+    reference_height: of the point about which torques are taken, up the foot's axis, m.
     """
     if workers is None:
         workers = 1 if rig.name == "rft" else os.cpu_count() or 1

@@ -23,7 +23,7 @@ LEANS = np.linspace(-1.05, 1.05, 29)
 
 
 def compressed(space: LearnedSpace, tolerance: float = TOLERANCE) -> LearnedSpace:
-    """The same medium within `tolerance` over its data, with few features; as it is if none are saved.
+    """The same medium with few features, within `tolerance` (relative) over its data; as it is if none are saved.
 
     Below its data the wrench grows in proportion to depth, whatever it did before.
     """

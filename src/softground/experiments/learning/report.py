@@ -20,8 +20,9 @@ from softground.experiments.learning.support_vectors import SupportVectors
 from softground.experiments.learning.validation import cross_validated, folds, leave_one_out, noise_estimate
 from softground.media.learned import LearnedSpace
 
-#: Every method that is compared. The first RBF is zhu2019's; it is for comparison only, not being symmetric.
+#: The RBF of zhu2019: for comparison only, not being symmetric.
 PUBLISHED = Radial("thin_plate", mirrored=False)
+#: Every method that is compared.
 METHODS: tuple[Method, ...] = (
     PUBLISHED,
     Radial("thin_plate"),
@@ -53,7 +54,7 @@ class Learned:
     medium: LearnedSpace
     method: str  # label of the method that was kept
     errors: dict[str, Errors]  # by label
-    noise: dict[str, float] | None
+    noise: dict[str, float] | None  # share of the size of the wrenches
     next: list[Suggestion]
     configurations: int
 
@@ -79,7 +80,8 @@ def learn(
 ) -> Learned:
     """Compare the methods by cross-validation and fit the one asked for, or ("auto") the best, to all data.
 
-    "rbf" is the best of the RBFs. on_method is called with the label of each method before it is tried.
+    "rbf" is the best of the RBFs. strength: factor on all wrenches. on_method is called with the label of each method
+    before it is tried.
     """
     if method not in CHOICES:
         raise OptionError(unknown_name("method", method, CHOICES))

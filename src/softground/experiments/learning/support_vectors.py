@@ -21,9 +21,9 @@ class SupportVectors(Method):
 
     name: ClassVar[str] = "svr"
 
-    penalty: float = 10.0  # C of scikit-learn: what being off costs, against smoothness
+    penalty: float = 10.0  # C of scikit-learn: weight on being off, against smoothness
     tolerance: float = 0.1  # share of the size of a direction's component
-    depth_length: float = 1.0  # in half-widths of the sole
+    depth_length: float = 1.0  # relative to half the width of the sole
     lean_length: float = 0.6  # rad
 
     def fit(self, grid: Grid) -> KernelModel:

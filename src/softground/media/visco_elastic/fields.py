@@ -26,7 +26,7 @@ class Stretches(Field):
     """Piecewise constant along the world's x axis: values[i] before edges[i], the last one from the last edge on."""
 
     edges: Float[Array, " n"] = eqx.field(converter=as_float)  # m, increasing
-    values: Float[Array, " n+1"] = eqx.field(converter=as_float)
+    values: Float[Array, " n+1"] = eqx.field(converter=as_float)  # in the units of the coefficient that they are of
 
     def __check_init__(self):
         if not (is_known(self.edges) and is_known(self.values)):

@@ -48,7 +48,7 @@ class FrictionLaw(Law):
 
 
 def bounded_force(wanted: Float[Array, "3"], bound: Float[Array, ""]):
-    """Nearest force that pushes (z >= 0) and is tangentially within the bound, and its symmetric derivative."""
+    """Nearest force (N) that pushes (z >= 0) and is tangentially within the bound, and its symmetric derivative."""
     tangential, normal = wanted[:2], wanted[2]
     squared = (tangential**2).sum()
     size = jnp.sqrt(jnp.where(squared > 0, squared, 1.0))

@@ -73,7 +73,9 @@ class Wedge(Medium):
     growth: Float[Array, ""] = eqx.field(converter=as_float, default=1.0)  # m of wedge per m of depth, flat soles
     eps: Float[Array, ""] = eqx.field(converter=as_float, default=DEFAULT_EPS)  # W, temperature
     friction_angle: float = eqx.field(static=True, converter=float, default=FRICTION_ANGLE)  # rad, phi_s
-    shear: Float[Array, ""] | None = eqx.field(converter=_as_optional, default=None)  # of plane RFT's; None: no shear
+    shear: Float[Array, ""] | None = eqx.field(
+        converter=_as_optional, default=None
+    )  # share of plane RFT's; None: no shear
 
     def __check_init__(self):
         for label in ("zeta", "saturation_length", "growth", "eps"):

@@ -23,7 +23,7 @@ from softground.control.terrain_classification import FEATURES, TerrainClassifie
 from softground.control.terrain_identification import TerrainIdentifier
 from softground.media import Firm, Medium, Resistive
 from softground.media.named import pebbles, sand
-from softground.papers.chen2026.calibration import SAND
+from softground.media.wedge.calibration import SAND
 from softground.papers.chen2026.experiment import RIGID, biped_law, robot, walks_on
 from softground.papers.chen2026.identification import DEPTH, FIRST, GUESS, TOUCH_DOWN, steps_to_seconds
 from softground.papers.chen2026.sensing import NOISE, carrying, in_steps, sensed_steps

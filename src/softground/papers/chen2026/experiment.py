@@ -11,7 +11,7 @@ from functools import cache
 
 from softground.control.stepping import Stepper, SteppingController, SteppingGait, Walks, starting_state
 from softground.media import Firm, Medium, Wedge
-from softground.papers.chen2026.calibration import SAND, calibrated
+from softground.media.wedge.calibration import SAND, calibrated
 from softground.robots import Robot
 from softground.runs import Fall, Run
 from softground.simulation import Simulator

@@ -15,11 +15,11 @@ from matplotlib.patches import Wedge as Sector
 
 from softground.media import FootInGround, FootMedium, Wedge
 from softground.media.resistive import surface_of, wrenches
-from softground.media.wedge import lateral_force, sagittal_force, shear_force, solid_under
+from softground.media.wedge import lateral_force, sagittal_force, shear_force
+from softground.media.wedge.calibration import solids
 from softground.media.wedge.geometry import Solid
 from softground.media.wedge.medium import FRICTION_ANGLE, Memory
 from softground.media.wedge.resistance import wall_stress
-from softground.media.wedge.sole import sole_of
 from softground.papers.drawing import EDGE, OUTLINE, SAND, WITHOUT_GRID, blank
 from softground.papers.study import Findings, Options, Row, Study, Table, below
 from softground.robots.shapes import Box, HalfCylinder, Panels, Shape
@@ -74,13 +74,6 @@ def _excess(closed: np.ndarray, convex: np.ndarray) -> np.ndarray:
     along = np.stack([np.cos(DIRECTIONS), np.sin(DIRECTIONS)], axis=-1)
     power = [-(force * along).sum(-1) for force in (convex, closed)]
     return (power[0] - power[1]) / power[1].max()
-
-
-def solids(shape: Shape, depths: np.ndarray) -> list[Solid]:
-    """The wedge under a level foot at each depth."""
-    under = lambda depth: solid_under(sole_of(shape), depth, jnp.zeros(()), FRICTION_ANGLE, GROUND.growth)  # noqa: E731
-    found = jax.tree.map(np.asarray, jax.jit(jax.vmap(under))(depths))
-    return [jax.tree.map(lambda leaf, i=i: leaf[i], found) for i in range(len(depths))]
 
 
 def over_depths(shape: Shape) -> dict[str, np.ndarray]:

@@ -8,7 +8,6 @@ from threadpoolctl import threadpool_limits
 
 from softground.experiments.learning import (
     GaussianProcess,
-    Grid,
     Physics,
     SupportVectors,
     cross_validated,
@@ -18,6 +17,7 @@ from softground.experiments.learning import (
     noise_estimate,
 )
 from softground.experiments.learning.base import Method
+from softground.experiments.learning.grid import Grid
 from softground.experiments.learning.report import PUBLISHED
 from softground.experiments.learning.validation import folds
 from softground.papers.drawing import blank

@@ -9,7 +9,7 @@ from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.flat import at_most
 from softground.papers.zhu2021.pictures import gait_figure
 from softground.papers.zhu2021.table_one import SLOPES, STATED_VELOCITY_ERROR
-from softground.planning import Bilevel, Stage, walk
+from softground.planning import Bilevel, Stage, walk_at_speed
 from softground.planning.stages import BARRIER, bilevel_stages
 
 
@@ -26,7 +26,9 @@ def gaits_by_form(quick: bool) -> dict[str, gaits.Gait]:
     name = closed.plan.attrs["fingerprint"]
     return {
         "closed form": closed,
-        "bilevel, from a simulated walk": gaits.planned(problem, "walk", walk, stages_of(quick, near=False), Bilevel),
+        "bilevel, from a simulated walk": gaits.planned(
+            problem, "walk", walk_at_speed, stages_of(quick, near=False), Bilevel
+        ),
         "bilevel, from the closed form's gait": gaits.planned(
             problem, f"gait {name}", lambda _: closed.trajectory, stages_of(quick, near=True), Bilevel
         ),

@@ -29,7 +29,7 @@ from softground.papers.drawing import blank
 from softground.papers.study import Check, Film, Findings, Options, Row, Study, Table, below
 from softground.papers.zhu2019.quadruped import STRENGTH
 from softground.papers.zhu2021 import gaits
-from softground.planning import GaitProblem, InsideData, standard_stages, walk, walking
+from softground.planning import GaitProblem, InsideData, standard_stages, walk_at_speed, walking_problem
 from softground.planning.dynamics.base import wrench_space_under_feet
 from softground.planning.plan import solution_of
 from softground.planning.sensitivity import Physics, slope_of_optimum
@@ -142,7 +142,7 @@ def brought_down(quick: bool = False) -> gaits.Gait:
     *rough, polish = standard_stages()
     longer = replace(polish, optimality=UNREACHED, iterations=WAY_DOWN)
     stages = gaits.stages_of(True) if quick else (*rough, longer)
-    return gaits.planned(sized(1.0), _label(1.0, "walk"), walk, stages)
+    return gaits.planned(sized(1.0), _label(1.0, "walk"), walk_at_speed, stages)
 
 
 def solved(size: float, start: gaits.Gait, quick: bool = False) -> Tried:
@@ -164,7 +164,7 @@ def sized(size: float) -> GaitProblem:
     shape = Cylinder(size * REFERENCE_FOOT.radius, size * REFERENCE_FOOT.length)
     robot = Robot.load("robosimian", feet={foot.name: shape for foot in gaits.robot().feet})
     ground = Ground(SimilarFeet(sand(STRENGTH), REFERENCE_FOOT))
-    plain = walking(weighing(robot, size), ground, gaits.SPEED, knots=KNOTS, period=PERIOD)
+    plain = walking_problem(weighing(robot, size), ground, gaits.SPEED, knots=KNOTS, period=PERIOD)
     return replace(plain, constraints=(InsideData(depth=DEEPEST),))
 
 

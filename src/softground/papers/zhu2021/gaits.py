@@ -29,12 +29,12 @@ from softground.planning import (
     solve,
     standard_stages,
     trajectory_of,
-    walk,
+    walk_at_speed,
 )
 from softground.planning import replay as replay_gait
 from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.closed_form import ClosedForm
-from softground.planning.problem import walking
+from softground.planning.problem import walking_problem
 from softground.planning.replay import EPS, TIME_STEP
 from softground.robots import Robot
 from softground.runs import Run
@@ -116,7 +116,7 @@ def robot() -> Robot:
 def problem_on(surface: Surface, quick: bool = False) -> GaitProblem:
     """Walk at 0.4 m/s on sand below a surface: the paper's 181 knots, or 31 of them."""
     size = {"knots": 31, "period": 0.75} if quick else {}
-    return walking(robot(), Ground(sand(STRENGTH), surface), SPEED, **size)
+    return walking_problem(robot(), Ground(sand(STRENGTH), surface), SPEED, **size)
 
 
 def slope(degrees: float) -> Plane:
@@ -133,7 +133,7 @@ def stages_of(quick: bool) -> tuple[Stage, ...]:
 
 def flat(quick: bool = False) -> Gait:
     """The gait on flat sand, from a simulated walk."""
-    return planned(problem_on(slope(0.0), quick), "walk", walk, stages_of(quick))
+    return planned(problem_on(slope(0.0), quick), "walk", walk_at_speed, stages_of(quick))
 
 
 def continued(surface: Surface, neighbour: Gait, quick: bool = False) -> Gait:

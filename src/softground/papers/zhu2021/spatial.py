@@ -18,7 +18,7 @@ from softground.papers.zhu2019.quadruped import STRENGTH
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.flat import at_most, time_rows
 from softground.papers.zhu2021.pictures import convergence_figure
-from softground.planning import GaitProblem, Trajectory, walk, walking
+from softground.planning import GaitProblem, Trajectory, walk_at_speed, walking_problem
 from softground.planning.guesses import stance
 from softground.robots import Robot
 from softground.runs import Run
@@ -37,7 +37,7 @@ def robot() -> Robot:
 
 def problem(quick: bool = False) -> GaitProblem:
     """Walk for 2 s, two periods; or for half a second."""
-    return walking(
+    return walking_problem(
         robot(), Ground(sand(STRENGTH)), SPEED, knots=QUICK_KNOTS if quick else KNOTS, period=PERIOD / (1 + quick)
     )
 
@@ -45,7 +45,7 @@ def problem(quick: bool = False) -> GaitProblem:
 def start(problem: GaitProblem) -> Trajectory:
     """A simulated trot. The feet are round and sink deeper than RoboSimian's, so they are lifted higher."""
     posture = stance(problem.robot, gather=1.0, crouch=CROUCH)
-    return walk(problem, period=PERIOD, lift=LIFT, posture=posture, settle=2 * PERIOD)
+    return walk_at_speed(problem, period=PERIOD, lift=LIFT, posture=posture, settle=2 * PERIOD)
 
 
 def perform(options: Options) -> Findings:

@@ -29,7 +29,7 @@ Wrenches = Callable[[Any, Float[Array, "f n"]], Float[Array, "f n"]]
 
 
 class Dynamics(eqx.Module):
-    """Rows that hold when the robot moves from knot to knot in one step of `dt`.
+    """Rows that hold when the robot moves from knot to knot in one step of `dt` (s).
 
     A foot's twist is that at the end of the step. Robot and ground are met at the pose that the step has gone a share
     `met_at` of its way to. With 0, its start, both forms have the same solutions as `Simulator.step` with the same

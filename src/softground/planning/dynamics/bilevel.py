@@ -132,7 +132,7 @@ def _normaliser_jvp(primals, tangents):
 
 
 class Bilevel(Dynamics):
-    """The step as a function of state and torque, with the contact problem solved inside."""
+    """The step as a function of state and torque, with the contact problem solved inside; steps of dt (s)."""
 
     def __init__(self, robot: Robot, ground: Ground, dt: float, met_at: float = 0.0):
         super().__init__(robot, ground, dt, met_at)

@@ -66,7 +66,11 @@ class WrenchFeasibility(Constraint):
 def feasible_wrenches(
     robot: Robot, friction: float, torsion: float, *, least: float = 0.0, horizon: float = 1e-3, margin: float = 0.0
 ) -> WrenchFeasibility:
-    """Feasibility for the soles of a robot, which keeps the centre of pressure `margin` metres inside them."""
+    """Feasibility for the soles of a robot, which keeps the centre of pressure `margin` (m) inside them.
+
+    friction: coefficient. torsion: torque about the normal, of the normal force, m. least: normal force, N. horizon:
+    time within which a wrench out of bounds must be back, where wrench rates are the unknowns, s.
+    """
     cones = [wrench_cone(foot.shape, friction, torsion, margin) for foot in robot.feet]
     rows = max(len(cone) for cone in cones)
     padded = [np.concatenate([cone, np.repeat(cone[:1], rows - len(cone), axis=0)]) for cone in cones]

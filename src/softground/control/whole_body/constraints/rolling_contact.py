@@ -76,7 +76,10 @@ class ForceAtContact(Constraint):
 
 
 def rolling_contact(robot: Robot, damping: float = 0.0) -> tuple[RollingContact, ForceAtContact]:
-    """How a robot whose feet are all round meets the ground: it rolls without slip, pushed at a point."""
+    """How a robot whose feet are all round meets the ground: it rolls without slip, pushed at a point.
+
+    damping: of a slip that is there, 1/s.
+    """
     flat = [foot.name for foot in robot.feet if not foot.shape.rolls]
     if flat:
         raise RobotError(

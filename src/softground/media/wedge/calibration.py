@@ -1,4 +1,4 @@
-"""III.B: zeta and lambda from penetration tests, once, before any walk; and the shear below the wedge.
+"""chen2026 III.B: zeta and lambda from penetration tests, once, before any walk; and the shear below the wedge.
 
 The paper pushes a small plate into its sand, and drags it. Our sand is 3D resistive force theory, and the plate is the
 foot itself, at the depths at which a robot stands:
@@ -13,29 +13,30 @@ is calibrated as it is stepped: at 45 degrees the convex law has its greatest sh
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
-from softground.media import Resistive, Wedge
-from softground.media.resistive import surface_of, wrenches
-from softground.media.wedge import lateral_force, sagittal_force, shear_force
-from softground.media.wedge.medium import FRICTION_ANGLE
-from softground.media.wedge.resistance import wall_stress
-from softground.papers.chen2026.law import solids
+from softground.media.resistive import Resistive, surface_of, wrenches
+from softground.media.wedge.geometry import Solid, solid_under
+from softground.media.wedge.medium import FRICTION_ANGLE, Wedge
+from softground.media.wedge.resistance import lateral_force, sagittal_force, shear_force, wall_stress
+from softground.media.wedge.sole import sole_of
 from softground.robots.shapes import Shape
 
 SAND = Resistive(1.36)
-"""The sand of the experiments: 3D-RFT, which is not the law under test, with the paper's zeta as its scale."""
+"""The sand that stands for the paper's: 3D-RFT, which is not the law of the wedge, scaled by the paper's zeta."""
 DEPTHS = np.linspace(0.005, 0.035, 13)  # m
-
-
 OBLIQUE = np.pi / 4  # rad, below the horizontal
 ALL_BUT_LEVEL = np.array([0.0, 1.0, -1e-12])
 """Direction sideways in which the shear is greatest; on a wedge that does not go down there is none."""
 
 
 def calibrated(shape: Shape, sand: Resistive = SAND, *, shear: bool = True) -> Wedge:
-    """The law of the paper with zeta and lambda of this sand; with its shear, or as printed."""
+    """The law of the paper with zeta (N/cm3) and lambda (m) of this sand; with its shear, or as printed.
+
+    shape: foot that is pushed and dragged, by default in `SAND`. For another strength scale zeta.
+    """
     zeta = _factor(_push_on_wedge(shape), _forces(shape, sand, [0.0, 0.0, -1.0])[:, 2])
     length = _factor(zeta * _on_wall(0.0), -_forces(shape, sand, [0.0, 1.0, 0.0])[:, 1])
     if not shear:
@@ -55,6 +56,14 @@ def _forces(shape: Shape, sand: Resistive, direction: list[float]) -> np.ndarray
     twist = np.array([[*direction, 0.0, 0.0, 0.0]])
     generic = wrenches(surface_of(shape), "3d", np.eye(3)[None], DEPTHS, twist, shape.clearance)
     return float(sand.scale * sand.strength) * generic[0, :, 0, :3]
+
+
+def solids(shape: Shape, depths: np.ndarray) -> list[Solid]:
+    """The wedge under a level foot at each depth (m), grown as by default."""
+    growth = Wedge().growth
+    under = lambda depth: solid_under(sole_of(shape), depth, jnp.zeros(()), FRICTION_ANGLE, growth)  # noqa: E731
+    found = jax.tree.map(np.asarray, jax.jit(jax.vmap(under))(depths))
+    return [jax.tree.map(lambda leaf, i=i: leaf[i], found) for i in range(len(depths))]
 
 
 def _push_on_wedge(shape: Shape) -> np.ndarray:

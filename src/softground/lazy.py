@@ -1,0 +1,27 @@
+"""Packages whose names are imported when they are first used (PEP 562)."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+
+def lazily(
+    package: str, names: Sequence[str], homes: Mapping[str, Sequence[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a package that exports `names`.
+
+    homes: modules of the package -> the names that come from them. A name without a home is a sub-package.
+    A name must not be that of a module beside it: once that is imported, Python finds the module instead.
+    """
+    home_of = {name: home for home, exported in homes.items() for name in exported}
+
+    def find(name: str) -> Any:
+        if name in home_of:
+            return getattr(importlib.import_module(f"{package}.{home_of[name]}"), name)
+        if name in names:
+            return importlib.import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return find, lambda: list(names)

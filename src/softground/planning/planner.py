@@ -1,0 +1,98 @@
+"""Plan a gait from a robot, a ground and a speed: the parts of a plan by their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from softground.errors import OptionError, unknown_name
+from softground.media import Medium
+from softground.planning.dynamics.base import Dynamics
+from softground.planning.dynamics.bilevel import Bilevel
+from softground.planning.dynamics.closed_form import ClosedForm
+from softground.planning.guesses import carried_over, gallop, trot_in_place, walk_at_speed
+from softground.planning.objectives import objective_named, stages_for
+from softground.planning.plan import Plan
+from softground.planning.problem import GaitProblem, walking_problem
+from softground.planning.solve import solve
+from softground.planning.stages import bilevel_stages, standard_stages
+from softground.planning.trajectory import Trajectory
+from softground.robots import Robot
+from softground.runs import Run
+from softground.simulation import Ground
+
+DYNAMICS: dict[str, type[Dynamics]] = {"closed-form": ClosedForm, "bilevel": Bilevel}
+STAGES = {ClosedForm: standard_stages, Bilevel: bilevel_stages}
+GUESSES = {"walk": walk_at_speed, "trot": trot_in_place, "gallop": gallop}
+
+
+def plan(
+    robot: Robot,
+    ground: Ground | Medium,
+    speed: float = 0.4,
+    *,
+    objective: str = "effort",
+    guess: str | Path | Run | Trajectory = "walk",
+    knots: int = 181,
+    dt: float = 0.05,
+    period: float = 3.0,
+    eps: float = 1.0,
+    dynamics: str = "closed-form",
+    seconds: float = 600.0,
+    state: Path | None = None,
+    progress: bool = True,
+) -> Plan:
+    """Plan a gait at a speed (m/s) on granular ground: no contact schedule, only costs (zhu2021 IV.D). Needs float64.
+
+    objective: "effort" (torque squared), or "work" (of the motors).
+    guess: where the optimiser starts: "walk", "trot" (in place), "gallop", a trajectory, or a gait (a run or its file),
+    which is carried over to this ground.
+    knots: moments at which the state is unknown, dt (s) apart. period: after which limbs repeat themselves, s.
+    eps: temperature at which the gait is planned, W. dynamics: "closed-form", or "bilevel" as in zhu2021.
+    seconds: time limit of the optimiser, s. state: file in which the solve is kept as it goes; given again, it goes on.
+
+    `Plan.report` says how it went, `Plan.run()` is the gait as a run: to save, to view, to `replay`.
+
+        plan = sg.plan(sg.Robot.load("robosimian"), sg.sand(strength=2), speed=0.4)  # half a minute
+        plan.run().save("gait.nc")
+
+    A foot drawn along for three steps, from a guess in which it rests:
+
+    >>> import numpy as np, softground as sg
+    >>> foot = sg.Robot.load("foot")
+    >>> rest = sg.planning.Trajectory(np.tile(foot.posture, (4, 1)), np.zeros((4, 3)), np.zeros((3, 3)), dt=0.05)
+    >>> plan = sg.plan(foot, sg.sand(), speed=0.1, knots=4, period=0.1, guess=rest, progress=False)
+    >>> print(f"{plan.metrics.speed:.2f} m/s")
+    0.10 m/s
+    """
+    form, aim = dynamics_named(dynamics), objective_named(objective)
+    soil = ground if isinstance(ground, Ground) else Ground(ground)
+    problem = aim(walking_problem(robot, soil, speed, knots=knots, dt=dt, period=period))
+    return solve(
+        problem,
+        guess_for(problem, guess, eps),
+        stages=stages_for(problem, STAGES[form](eps)),
+        dynamics=form,
+        seconds=seconds,
+        progress=progress,
+        state=state,
+    )
+
+
+def dynamics_named(name: str) -> type[Dynamics]:
+    """The form of the dynamics of this name."""
+    if name not in DYNAMICS:
+        raise OptionError(unknown_name("form of the dynamics", name, DYNAMICS))
+    return DYNAMICS[name]
+
+
+def guess_for(problem: GaitProblem, guess: str | Path | Run | Trajectory, eps: float) -> Trajectory:
+    """A guess: by name, from a gait or the file of one, or as it is."""
+    if isinstance(guess, Trajectory):
+        return guess
+    if isinstance(guess, Run):
+        return carried_over(problem, guess, eps)
+    if str(guess).endswith(".nc"):
+        return carried_over(problem, Run.load(guess), eps)
+    if guess not in GUESSES:
+        raise OptionError(unknown_name("guess", str(guess), [*GUESSES, "FILE.nc"]))
+    return GUESSES[str(guess)](problem, eps)
