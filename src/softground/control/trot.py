@@ -84,7 +84,7 @@ def trot(
         gains: frequency and damping ratio of the servos, see `servo_gains`.
 
     >>> import softground as sg
-    >>> gait = sg.trot(sg.Robot.load("robosimian"), period=1.0, step_length=0.1)
+    >>> gait = sg.trot(sg.Robot.load("anymal"), period=1.0, step_length=0.1)
     >>> float(gait.period)  # s; run it with Simulator.run(gait, seconds=...)
     1.0
     """
