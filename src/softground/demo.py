@@ -28,7 +28,7 @@ CROUCH = {"hip": -0.924, "knee": 1.204, "ankle": -0.28}
 
 
 def run_demo(folder: Path, quick: bool = False, console: Console | None = None) -> dict[str, dict]:
-    """Run both scenes; write the run, a figure and a film of each into `folder`. Returns their summaries."""
+    """Run both scenes; write the run, a figure and a video of each into `folder`. Returns their summaries."""
     console = Console(stderr=True) if console is None else console
     began = time.perf_counter()
     scenes = {"drop": drop_on_slope, "trot": trot_on_flat}
@@ -46,7 +46,7 @@ def run_demo(folder: Path, quick: bool = False, console: Console | None = None) 
         summaries[name] = dataset.summary()
     console.print(summary_table(summaries))
     console.print(f"The sand has strength {STRENGTH:g}, twice that of `media.sand()`, which hardly carries RoboSimian.")
-    console.print(f"Runs, figures and films are in {folder} ({time.perf_counter() - began:.0f} s)")
+    console.print(f"Runs, figures and videos are in {folder} ({time.perf_counter() - began:.0f} s)")
     return summaries
 
 

@@ -1,4 +1,4 @@
-"""Films: written whole, of the asked length, showing the robot and its sinking feet."""
+"""Videos: written whole, of the asked length, showing the robot and its sinking feet."""
 
 import imageio.v3 as iio
 import imageio_ffmpeg
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softground.bridges import animation, graphics
-from softground.bridges.mujoco_film import footprints, mujoco_frames
+from softground.bridges.mujoco_video import footprints, mujoco_frames
 from softground.bridges.playback import playback
 from softground.control import hold_posture
 from softground.errors import OptionError
@@ -27,7 +27,7 @@ def dropped():
 
 def test_without_opengl_matplotlib_draws_and_says_so(dropped, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(animation, "find_backend", lambda: None)
-    path = animation.animate(dropped, tmp_path / "film.mp4", fps=10, size=(320, 192))
+    path = animation.animate(dropped, tmp_path / "video.mp4", fps=10, size=(320, 192))
     assert imageio_ffmpeg.count_frames_and_secs(str(path))[0] == 4
     assert "drawn from the side by matplotlib" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == [path]
@@ -35,7 +35,7 @@ def test_without_opengl_matplotlib_draws_and_says_so(dropped, tmp_path, monkeypa
 
 def test_gif(dropped, tmp_path, monkeypatch):
     monkeypatch.setattr(animation, "find_backend", lambda: None)
-    path = animation.animate(dropped, tmp_path / "film.gif", fps=10, size=(160, 96), progress=False)
+    path = animation.animate(dropped, tmp_path / "video.gif", fps=10, size=(160, 96), progress=False)
     assert len(iio.imread(path)) == 4
 
 
@@ -70,7 +70,7 @@ def test_mujoco_draws_sky_sand_and_robot(dropped, surface):
     assert (np.abs(image - ground).sum(-1) > 150).mean() > 0.1
 
 
-@pytest.mark.parametrize("options", [{"path": "film.avi"}, {"path": "film.mp4", "size": (321, 192)}])
+@pytest.mark.parametrize("options", [{"path": "video.avi"}, {"path": "video.mp4", "size": (321, 192)}])
 def test_bad_options(dropped, tmp_path, options):
     path = tmp_path / options.pop("path")
     with pytest.raises(OptionError, match="must"):

@@ -1,4 +1,4 @@
-"""Films of runs: mp4 or gif, without a screen."""
+"""Videos of runs: mp4 or gif, without a screen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import track
 
 from softground.bridges.graphics import find_backend
-from softground.bridges.mujoco_film import mujoco_frames
+from softground.bridges.mujoco_video import mujoco_frames
 from softground.bridges.playback import Playback, playback
 from softground.bridges.side_view import side_view_frames
 from softground.errors import OptionError
@@ -34,20 +34,20 @@ def animate(
     title: str = "",
     progress: bool = True,
 ) -> Path:
-    """Film a run to `path` (.mp4 or .gif), `speed` times as fast as life, of `size` (width, height) pixels.
+    """Render a run to `path` (.mp4 or .gif), `speed` times as fast as life, of `size` (width, height) pixels.
 
     Drawn by MuJoCo's renderer where EGL or OSMesa works, else by matplotlib from the side, and then says so.
     """
     path = Path(path)
     if path.suffix not in FORMATS:
-        raise OptionError(f"a film must end in {' or '.join(FORMATS)}, got {path.name!r}")
+        raise OptionError(f"a video must end in {' or '.join(FORMATS)}, got {path.name!r}")
     if size[0] % 2 or size[1] % 2:
-        raise OptionError(f"a film's width and height must be even, got {size[0]} x {size[1]}")
+        raise OptionError(f"a video's width and height must be even, got {size[0]} x {size[1]}")
     play = playback(dataset, fps=fps, speed=speed, title=title)
     console = Console(stderr=True, quiet=not progress)
     images = frames(play, size, console)
-    images = track(images, f"filming {path.name}", len(play.time), console=console, disable=not progress)
-    return write_film(path, images, fps)
+    images = track(images, f"rendering {path.name}", len(play.time), console=console, disable=not progress)
+    return write_video(path, images, fps)
 
 
 def frames(play: Playback, size: tuple[int, int], console: Console | None = None) -> Iterator[np.ndarray]:
@@ -57,11 +57,11 @@ def frames(play: Playback, size: tuple[int, int], console: Console | None = None
         return mujoco_frames(play, backend, *size)
     if console is not None:
         reason = "no off-screen OpenGL (EGL or OSMesa) here"
-        console.print(f"{reason}: the film is drawn from the side by matplotlib", soft_wrap=True)
+        console.print(f"{reason}: the video is drawn from the side by matplotlib", soft_wrap=True)
     return side_view_frames(play, *size)
 
 
-def write_film(path: Path, images: Iterable[np.ndarray], fps: int) -> Path:
+def write_video(path: Path, images: Iterable[np.ndarray], fps: int) -> Path:
     """Encode images; written whole."""
     encode = _encode_mp4 if path.suffix == ".mp4" else _encode_gif
     return write_whole(path, lambda file: encode(file, images, fps))
@@ -106,4 +106,4 @@ def _encode_mp4(path: Path, images: Iterable[np.ndarray], fps: int) -> None:
         complaint = process.stderr.read().decode(errors="replace").strip()
         process.stderr.close()
     if process.wait() != 0:
-        raise OptionError(f"ffmpeg could not write the film: {complaint or 'no reason given'}; try a .gif")
+        raise OptionError(f"ffmpeg could not write the video: {complaint or 'no reason given'}; try a .gif")

@@ -1,4 +1,4 @@
-"""Playback: the moments of a run that a film shows, with bodies' poses and feet's forces."""
+"""Playback: the moments of a run that a video shows, with bodies' poses and feet's forces."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from softground.surfaces import Surface
 
 @dataclass(frozen=True)
 class Playback:
-    """Frames of a film (leading axis), with the robot's drawing model and the ground."""
+    """Frames of a video (leading axis), with the robot's drawing model and the ground."""
 
     model: mujoco.MjModel
     surface: Surface
@@ -38,7 +38,7 @@ class Playback:
 
 
 def playback(run: Run, *, fps: int, speed: float, title: str = "") -> Playback:
-    """Sample a run at the frames of a film, `fps` a second, that plays `speed` times as fast as life."""
+    """Sample a run at the frames of a video, `fps` a second, that plays `speed` times as fast as life."""
     if not speed > 0 or fps < 1:
         raise OptionError(f"speed must be positive and fps at least 1, got {speed} and {fps}")
     robot = run.robot

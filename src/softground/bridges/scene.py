@@ -1,4 +1,4 @@
-"""The scene of a film: the robot's visible geometry on textured ground, under a sky, as one MuJoCo model.
+"""The scene of a video: the robot's visible geometry on textured ground, under a sky, as one MuJoCo model.
 
 The robot is drawn, not simulated: each body of its model becomes a mocap body, put where the run has it.
 """

@@ -18,8 +18,8 @@ from softground.tables import print_pairs
 def plot(
     run_file: Annotated[Path, typer.Argument(help="Written by softground simulate, walk, plan, replay, demo.")],
     out: Annotated[Path | None, typer.Option(help="Figure (.png, .pdf, .svg); by default beside the run.")] = None,
-    video: Annotated[Path | None, typer.Option(help="Also make a film (.mp4, .gif).")] = None,
-    speed: Annotated[float, typer.Option(help="Of the film: 0.5 is slow motion.")] = 1.0,
+    video: Annotated[Path | None, typer.Option(help="Also make a video (.mp4, .gif).")] = None,
+    speed: Annotated[float, typer.Option(help="Of the video: 0.5 is slow motion.")] = 1.0,
 ) -> None:
     """Draw forces, sinkage, the base's motion and motor power of a run."""
     configure_jax()

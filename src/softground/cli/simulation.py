@@ -17,10 +17,10 @@ from softground.tables import print_pairs, print_rows
 
 @app.command(epilog="Example: [bold]softground demo --out out/demo[/]")
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for runs, figures and films.")] = Path("out/demo"),
-    quick: Annotated[bool, typer.Option("--quick", help="Shorter runs and films.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for runs, figures and videos.")] = Path("out/demo"),
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter runs and videos.")] = False,
 ) -> None:
-    """Drop RoboSimian on a slope of sand, trot it on flat sand: run files, figures, films and a table."""
+    """Drop RoboSimian on a slope of sand, trot it on flat sand: run files, figures, videos and a table."""
     configure_jax()
     from rich.console import Console
 
@@ -56,7 +56,7 @@ def simulate(
     seed: Annotated[
         int | None, typer.Option(help="Start with random velocities (0.1 m/s, rad/s) of this seed.")
     ] = None,
-    video: Annotated[Path | None, typer.Option(help="Also make a film (.mp4, .gif).")] = None,
+    video: Annotated[Path | None, typer.Option(help="Also make a video (.mp4, .gif).")] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:

@@ -22,7 +22,7 @@ from softground.tables import print_rows
 def reproduce(
     study: Annotated[str | None, typer.Argument(help="PAPER/STUDY, or PAPER for all of its studies.")] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Shorter and coarser; no films.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter and coarser; no videos.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for reports: OUT/PAPER/STUDY.")] = Path("out"),
     strict: Annotated[bool, typer.Option("--strict", help="Fail (exit 1) when a check fails.")] = False,
     sand: Annotated[Path | None, typer.Option(help="Measured sand of zhu2019 (CSV).")] = None,

@@ -63,7 +63,7 @@ def walk(
     ] = 0.0,
     seed: Annotated[int | None, typer.Option(help="Flat feet: of the noise.")] = None,
     out: Annotated[Path, typer.Option(help="Run file to write (netCDF).")] = Path("run.nc"),
-    video: Annotated[Path | None, typer.Option(help="Also make a film (.mp4, .gif).")] = None,
+    video: Annotated[Path | None, typer.Option(help="Also make a video (.mp4, .gif).")] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:

@@ -39,7 +39,7 @@ def step_features(
 ) -> Float[Array, "3"]:
     """Logarithms of `FEATURES` of one step (leading axis: periods), which began when `foot` touched down.
 
-    depth: by guess at touch-down, m. Sinkage and slip (m) are the greatest of the step, by integrated velocities. The
+    depth: assumed at touch-down, m. Sinkage and slip (m) are the greatest of the step, by integrated velocities. The
     strength is the identifier's first parameter; where its law does not fit at all it may run away, and is held.
     """
     start = identifier.start(sensed.q[0], depth, foot)

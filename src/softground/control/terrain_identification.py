@@ -155,7 +155,7 @@ class TerrainIdentifier(eqx.Module):
         self.noise, self.doubt = noise or SensorNoise(), doubt or Doubt()
 
     def start(self, q: Float[Array, " nq"], depth: float, foot: int | Int[Array, ""] | None = None) -> Belief:
-        """Belief of a robot in configuration q with a foot, the lowest or this one, so deep by guess (m)."""
+        """Belief of a robot in configuration q with a foot, the lowest or this one, at an assumed depth (m)."""
         place = jnp.zeros(3)
         feet = feet_in_ground(self.robot, _at_place(place, jnp.asarray(q)), Plane())
         guess = jnp.log(jnp.stack([getattr(self.medium, name) for name in self.names]))

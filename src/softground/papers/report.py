@@ -1,4 +1,4 @@
-"""A study on disk: report.md to read, result.json for machines, CSV tables, figures, runs and films.
+"""A study on disk: report.md to read, result.json for machines, CSV tables, figures, runs and videos.
 
 Every file is written whole. result.json comes last: where it is, the rest is.
 """
@@ -22,10 +22,10 @@ def write_report(folder: Path, study: Study, findings: Findings, options: Option
         write_whole(folder / f"{table.name}.csv", lambda path, rows=table.rows: write_csv(path, rows))
     for name, figure in findings.figures.items():
         save_figure(figure, folder / f"{name}.png")
-    for name, film in findings.films.items():
-        film.run.save(folder / f"{name}.nc")
+    for name, video in findings.videos.items():
+        video.run.save(folder / f"{name}.nc")
         if not options.quick:
-            animate(film.run, folder / f"{name}.mp4", fps=20, speed=film.speed, title=film.title, progress=False)
+            animate(video.run, folder / f"{name}.mp4", fps=20, speed=video.speed, title=video.title, progress=False)
     report = report_text(study, findings, options)
     path = write_whole(folder / "report.md", lambda path: path.write_text(report, encoding="utf-8"))
     result = json.dumps(document(study, findings), indent=2) + "\n"
@@ -49,15 +49,15 @@ def report_text(study: Study, findings: Findings, options: Options) -> str:
     ]
     parts = [f"# {study.label}: {study.title}", f"The paper: {study.claim}"]
     if options.quick:
-        parts.append("Quick: shorter and coarser than the study proper, and without films.")
+        parts.append("Quick: shorter and coarser than the study proper, and without videos.")
     parts += [f"![{name}]({name}.png)" for name in findings.figures]
     parts += ["## Checks", markdown_table(checks)]
     parts += [text for table in findings.tables for text in (f"## {table.title}", _shown(table))]
     if findings.notes:
         parts += ["## Differences and how it was done", "\n".join(f"- {note}" for note in findings.notes)]
-    if findings.films:
+    if findings.videos:
         ending = "nc" if options.quick else "mp4"
-        parts += ["## Runs", "\n".join(f"- {name}.{ending}: {film.title}" for name, film in findings.films.items())]
+        parts += ["## Runs", "\n".join(f"- {name}.{ending}: {video.title}" for name, video in findings.videos.items())]
     return "\n\n".join(parts) + "\n"
 
 

@@ -40,12 +40,12 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Film:
+class Video:
     """A run worth watching."""
 
     run: Run
     title: str
-    speed: float = 1.0  # of the film, times life
+    speed: float = 1.0  # of the video, times life
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Findings:
     metrics: dict[str, Any]  # JSON values
     tables: list[Table] = field(default_factory=list)
     figures: dict[str, Figure] = field(default_factory=dict)
-    films: dict[str, Film] = field(default_factory=dict)
+    videos: dict[str, Video] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  # what differs from the paper, and why
 
 
@@ -64,7 +64,7 @@ class Findings:
 class Options:
     """What a study may be asked."""
 
-    quick: bool = False  # shorter and coarser, and no films
+    quick: bool = False  # shorter and coarser, and no videos
     sand: Path | None = None  # the measured sand of zhu2019
     workers: int = 1  # processes for what is long and can be done at the same time
     rerun_dem: bool = False  # drive the foot through grains again instead of reading what is shipped

@@ -36,7 +36,7 @@ class Checkpoint(NamedTuple):
                     raise FileFormatError(f"{path} has version {stored['version']}, this softground reads {VERSION}")
                 fields = {name: stored[name] for name in cls._fields}
         except (OSError, KeyError, ValueError, EOFError) as error:
-            raise FileFormatError(f"{path} is not a state of a solve, or damaged: remove it to start anew") from error
+            raise FileFormatError(f"{path} is not a state of a solve, or damaged: remove it to start again") from error
         layout = tuple(int(size) for size in fields["layout"])
         return cls(int(fields["stage"]), int(fields["iteration"]), fields["z"], fields["multipliers"], layout)
 

@@ -1,4 +1,4 @@
-"""A nonlinear programme as an optimiser sees it: numbers, sparse derivatives, and how long each takes."""
+"""A nonlinear program (NLP) as an optimiser sees it: numbers, sparse derivatives, and how long each takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan checked by another road: its torques with joint servos, in the simulator at a small time step and eps.
+"""A plan checked independently: its torques with joint servos, in the simulator at a small time step and eps.
 
 A plan obeys coarse steps (50 ms) on smoothed ground. What counts is whether the robot walks like that when neither is
 so: 2 ms, ground a thousand times sharper.

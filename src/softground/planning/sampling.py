@@ -13,7 +13,7 @@ SUNK = 0.03  # m, of the feet on average: most are in the ground, some above it
 
 
 def random_unknowns(problem: GaitProblem, layout: Layout, seed: int) -> np.ndarray:
-    """A trajectory without sense, about the robot's posture with its feet in the ground."""
+    """A random trajectory about the robot's posture with its feet in the ground."""
     rng, robot = np.random.default_rng(seed), problem.robot
     base = base_motion(robot)
     knots = layout.knots

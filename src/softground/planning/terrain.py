@@ -23,7 +23,7 @@ def on_surface(tree: T, surface: Surface) -> T:
 
 
 def same_kind(one: Surface, other: Surface) -> bool:
-    """Whether a programme compiled for one surface runs with the other: same type, arrays of the same shapes."""
+    """Whether an NLP compiled for one surface runs with the other: same type, arrays of the same shapes."""
     return _kind(one) == _kind(other)
 
 

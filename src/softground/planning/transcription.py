@@ -1,4 +1,4 @@
-"""From a gait problem to a nonlinear programme (direct transcription, zhu2021 eqs 7-9).
+"""From a gait problem to a nonlinear program (NLP) (direct transcription, zhu2021 eqs 7-9).
 
 Everything is made of blocks (`planning.blocks`). The Jacobian of the constraints is exact. For the Hessian of the
 Lagrangian there are two models:
@@ -48,7 +48,7 @@ COMPILED_IN = ("knots", "dt", "met_at", "costs", "constraints", "splines")
 
 
 class Transcription:
-    """A gait problem as blocks, with compiled derivatives. `nlp` makes the programme for one smoothing eps."""
+    """A gait problem as blocks, with compiled derivatives. `nlp` makes the NLP for one smoothing eps."""
 
     def __init__(self, problem: GaitProblem, dynamics: type[Dynamics] = ClosedForm):
         self.problem = problem
@@ -104,10 +104,10 @@ class Transcription:
         parts = self.layout.take_apart(z)
         return Trajectory(parts.q, parts.v, parts.torque, self.problem.dt)
 
-    # -- the programme -----------------------------------------------------------------------------------
+    # -- the NLP -----------------------------------------------------------------------------------------
 
     def nlp(self, eps: float, hessian: str = "gauss-newton", damping: Damping | None = None) -> Nlp:
-        """The programme at one smoothing (W)."""
+        """The NLP at one smoothing (W)."""
         lower, upper = bounds(self.problem, self.layout)
         rows, columns = self._jacobian_places()
         hessian_rows, hessian_columns, fill = self._hessian_model(hessian, damping or Damping())

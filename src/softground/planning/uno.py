@@ -1,4 +1,4 @@
-"""The optimiser: Uno's interior-point method with a filter line search, on a programme of ours."""
+"""The optimiser: Uno's interior-point method with a filter line search, on our NLP."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def optimise(
     monitor: Callable[[Progress], bool] = lambda progress: False,
     options: dict[str, Any] | None = None,
 ) -> Outcome:
-    """Solve a programme from a start.
+    """Solve an NLP from a start.
 
-    barrier: the first barrier parameter. The scaling of the programme is ours, so Uno's is off, and a start that is
+    barrier: the first barrier parameter. The scaling of the NLP is ours, so Uno's is off, and a start that is
     feasible and nearly good must not be thrown to the middle of its bounds, so the barrier is small.
     monitor: called once an iteration; True ends the solve.
     """

@@ -214,7 +214,7 @@ class Run:
         return figure
 
     def video(self, path: str | Path, **options: Any) -> Path:
-        """Film the run (mp4 or gif); options as of `softground.bridges.animation.animate`."""
+        """Render the run as a video (mp4 or gif); options as of `softground.bridges.animation.animate`."""
         from softground.bridges.animation import animate
 
         return animate(self, path, **options)

@@ -17,7 +17,7 @@ class Plane(Surface):
         n = (-sin(slope) cos(heading), -sin(slope) sin(heading), cos(slope)),   d(p) = n . p - n . point
 
     The frame and the offset are worked out once here, so that a distance in the simulator's inner loop
-    is three multiplications. To change the slope of a batch, build the planes anew
+    is three multiplications. To change the slope of a batch, build the planes again
     (`eqx.filter_vmap(Plane)(slopes)`), do not edit the field.
 
     >>> import numpy as np, softground as sg

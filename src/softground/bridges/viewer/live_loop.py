@@ -114,7 +114,7 @@ class LiveLoop:
         return False
 
     def _stand_on_new_medium(self) -> None:
-        """Start anew where the robot is, its feet out of the old ground: stiff ground would throw it out."""
+        """Start again where the robot is, its feet out of the old ground: stiff ground would throw it out."""
         state = self.simulator.initial_state(np.asarray(self.state.q), height=0.0)
         self.state = eqx.tree_at(lambda s: s.time, state, self.state.time)
 

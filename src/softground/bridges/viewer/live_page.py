@@ -132,7 +132,7 @@ class LivePage:
             self.strength = gui.add_slider(
                 "strength", 0.2, 10.0, 0.1, initial_value=float(np.clip(settings.strength, 0.2, 10.0))
             )
-            hint = "the robot starts anew on another slope"
+            hint = "the robot starts again on another slope"
             self.slope = gui.add_slider(
                 "slope (deg)", -30.0, 30.0, 1.0, initial_value=float(np.clip(settings.slope, -30, 30)), hint=hint
             )

@@ -44,7 +44,7 @@ def hull_faces(points: np.ndarray) -> np.ndarray:
     """(m, 3) triangles of the convex hull of points (n, 3), facing outwards; m is the same for every n.
 
     Points in a plane (planar robots) give the polygon they span, once from each side. What is left over of the
-    2 n - 4 triangles a hull can have is filled with triangles without area, so that a page need not allocate anew.
+    2 n - 4 triangles a hull can have is filled with triangles without area, so that a page need not allocate again.
     """
     most = max(2 * len(points) - 4, 1)
     faces = _solid_faces(points)

@@ -60,7 +60,7 @@ class Remembered(NamedTuple):
 class Walker:
     """Torques from measurements, once a tick: a controller on the host.
 
-    `log` has what happened at every tick since `init`, which begins anew.
+    `log` has what happened at every tick since `init`, which starts a new walk.
     """
 
     on_host = True

@@ -32,7 +32,7 @@ PARAMETERS = ("zeta", "saturation_length")
 GUESS = (1.0, 0.05)  # N/cm3, m: what the robot takes the ground for at first
 TOUCH_DOWN = Doubt(level=0.003)
 """Identification begins when a foot touches down, by the gait's clock: its depth is known to a few millimetres then."""
-DEPTH = 0.003  # m, by guess at touch-down
+DEPTH = 0.003  # m, assumed at touch-down
 FIRST = 5  # step with which identification begins
 SCALES = (1.36, 1.86, 2.5, 3.5)  # N/cm3: the paper's sand, ours, and two that are firmer
 SPEEDS = (0.2, 0.4)  # m/s
@@ -174,7 +174,7 @@ def perform(options: Options) -> Findings:
         notes=[
             f"Known to the robot are motor torques (noise {NOISE.torque:g} N m), joint angles and rates "
             f"({NOISE.joint_rate:g} rad/s), the orientation of the base, its angular ({NOISE.base_rate:g} rad/s) and "
-            f"linear velocity ({NOISE.base_velocity:g} m/s); noise is drawn anew every 2 ms. Not known: forces, the "
+            f"linear velocity ({NOISE.base_velocity:g} m/s); new noise is drawn every 2 ms. Not known: forces, the "
             "height of the base over the ground, and the ground. The first guess is zeta = "
             f"{GUESS[0]:g}, lambda = {100 * GUESS[1]:g} cm, each to a factor of {TOUCH_DOWN.factor:g}.",
             "Taken for known and true: the robot's masses, the orientation of the base, and of the ground its density, "

@@ -20,14 +20,14 @@ from softground.papers.romualdi2021.walks import (
     steps_taken,
     walk_icub,
 )
-from softground.papers.study import Check, Film, Findings, Options, Row, Study, Table
+from softground.papers.study import Check, Video, Findings, Options, Row, Study, Table
 from softground.runs import Run
 from softground.runs.figures import COLOURS, STYLE
 
 PLACES = tuple(Place(k, b) for b in (1e4, 1e3) for k in (8e5, 1e6, 2e6))
 RIGID_WALKS_ON = (Place(2e6, 1e4),)
 """The paper's only success of TSID-Rigid; TSID-Compliant walks on all of them."""
-FILMED = Place(1e6, 1e4)
+RECORDED = Place(1e6, 1e4)
 HUES = {"compliant": COLOURS[0], "rigid": COLOURS[1]}
 
 
@@ -36,14 +36,14 @@ def perform(options: Options) -> Findings:
     places = (Place(1e6, 1e3),) if options.quick else PLACES
     rows: list[Row] = []
     errors: dict[tuple[str, Place], tuple[np.ndarray, np.ndarray]] = {}
-    films = {}
+    videos = {}
     for name in HUES:
         for place in places:
             run = walk_icub(name, place.medium, place.belief, seconds, title=f"{name}, {place}")
             rows.append(_row(name, place, run))
             errors[name, place] = run["time"].values, 1e3 * np.linalg.norm(com_error(run), axis=1)
-            if place == FILMED:
-                films[name] = Film(run, f"iCub, TSID-{name.capitalize()}, {place}")
+            if place == RECORDED:
+                videos[name] = Video(run, f"iCub, TSID-{name.capitalize()}, {place}")
     compliant = [row for row in rows if row["controller"] == "compliant"]
     fell = [row["ground"] for row in compliant if not row["success"]]
     return Findings(
@@ -62,7 +62,7 @@ def perform(options: Options) -> Findings:
         metrics={f"{row['controller']}, {row['ground']}": {k: row[k] for k in METRICS} for row in rows},
         tables=[Table("table_i", "Table I", rows)],
         figures={"table_i": figure(rows, errors)},
-        films=films,
+        videos=videos,
         notes=[
             WALK_NOTE,
             GROUND_NOTE,

@@ -12,7 +12,7 @@ from softground.control.walking.walk import Command, com_error, verdict, walk
 from softground.media.visco_elastic import patch
 from softground.papers.drawing import blank
 from softground.papers.romualdi2021.walks import GROUND_NOTE, SPEED, Place, icub, outcome, steps_taken
-from softground.papers.study import Check, Film, Findings, Options, Row, Study, Table
+from softground.papers.study import Check, Video, Findings, Options, Row, Study, Table
 from softground.robots import Robot
 from softground.runs import Run
 from softground.runs.figures import COLOURS, STYLE
@@ -28,7 +28,7 @@ def perform(options: Options) -> Findings:
     until = QUICK_SECONDS if options.quick else SECONDS
     rows: list[Row] = []
     errors: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    films = {}
+    videos = {}
     for name in ROBOTS[:1] if options.quick else ROBOTS:
         robot = Robot.load(name)
         controller = walking_controller(robot, "compliant")
@@ -41,7 +41,7 @@ def perform(options: Options) -> Findings:
             rows.append({"robot": name, "ground": label} | _row(place, run))
             errors[f"{name}, {label}"] = run["time"].values, 1e3 * np.linalg.norm(com_error(run), axis=1)
             if label == "firm":
-                films[name] = Film(run, f"{name} on {place}")
+                videos[name] = Video(run, f"{name} on {place}")
     return Findings(
         checks=[
             Check(
@@ -55,7 +55,7 @@ def perform(options: Options) -> Findings:
         metrics={f"{row['robot']}, {row['ground']}": row for row in rows},
         tables=[Table("robots", "Walks of other robots", rows)],
         figures={"robots": figure(errors)},
-        films=films,
+        videos=videos,
         notes=[
             "TSID-Compliant. Lengths of the gait scale with the height of the centre of mass, times and speed with its "
             "square root; weights of forces and torques with the inverse squares of mass and of mass times height.",

@@ -23,7 +23,7 @@ from softground.papers.romualdi2021.walks import (
     steps_taken,
     walk_icub,
 )
-from softground.papers.study import Check, Film, Findings, Options, Study, Table, below
+from softground.papers.study import Check, Video, Findings, Options, Study, Table, below
 from softground.runs import Run
 from softground.runs.figures import COLOURS, STYLE
 
@@ -56,7 +56,7 @@ def perform(options: Options) -> Findings:
         metrics=found,
         tables=[Table("turning", "The turning walk", [found])],
         figures={"turning": figure(run)},
-        films={"turning": Film(run, title)},
+        videos={"turning": Video(run, title)},
         notes=[
             f"Gait and gains are those of the straight walks: {SPEED:g} m/s, and {TURN_RATE:g} rad/s besides.",
             GROUND_NOTE,

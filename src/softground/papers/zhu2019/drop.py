@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from softground.media.named import sand
 from softground.papers.drawing import blank, strip_figure
-from softground.papers.study import Check, Film, Findings, Options, Row, Study, Table, below, between
+from softground.papers.study import Check, Video, Findings, Options, Row, Study, Table, below, between
 from softground.robots import Robot
 from softground.runs import Run, run
 from softground.runs.figures import COLOURS, STYLE
@@ -45,7 +45,7 @@ def perform(options: Options) -> Findings:
             Table("series", "Pitch and depth over time", _series(runs)),
         ],
         figures={"drop": strip(runs), "pitch": figure(runs)},
-        films={name: Film(one, f"dropped {TITLES[name]}, half speed", 0.5) for name, one in runs.items()},
+        videos={name: Video(one, f"dropped {TITLES[name]}, half speed", 0.5) for name, one in runs.items()},
         notes=[
             "The object: see object.xml. The paper gives its mass and inertia; they are those of an even rod of the "
             "foot's radius, 0.3144 m long, so we drop one. Sand is `softground.media.sand()`, strength 1.",

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from softground.control.foot_motion import move_feet
 from softground.media.named import sand
 from softground.papers.drawing import blank, strip_figure
-from softground.papers.study import Film, Findings, Options, Row, Study, Table, above, below
+from softground.papers.study import Video, Findings, Options, Row, Study, Table, above, below
 from softground.papers.zhu2019.quadruped import STRENGTH, STRENGTH_NOTE, bent, foot_positions
 from softground.robots import Robot
 from softground.runs import Run, run
@@ -48,8 +48,8 @@ def perform(options: Options) -> Findings:
             Table("series", "Feet over time", _series(robot, runs)),
         ],
         figures={"push": strip(runs), "series": figure(robot, runs)},
-        films={
-            f"weight_{name}": Film(one, f"weight on the {name} feet, front feet pushed") for name, one in runs.items()
+        videos={
+            f"weight_{name}": Video(one, f"weight on the {name} feet, front feet pushed") for name, one in runs.items()
         },
         notes=[
             STRENGTH_NOTE,

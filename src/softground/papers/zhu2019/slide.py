@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from softground.bridges.playback import heights
 from softground.media.named import pebbles, sand
 from softground.papers.drawing import blank, strobe_figure
-from softground.papers.study import Check, Film, Findings, Options, Row, Study, Table, above, below
+from softground.papers.study import Check, Video, Findings, Options, Row, Study, Table, above, below
 from softground.robots import Robot
 from softground.runs import Run, run
 from softground.runs.figures import COLOURS, STYLE
@@ -40,7 +40,7 @@ def perform(options: Options) -> Findings:
             Table("series", "The slide over time", _series(runs)),
         ],
         figures={"slide": strobe(runs), "series": figure(runs)},
-        films={name: Film(one, f"RoboSimian slides on {name}, joints locked") for name, one in runs.items()},
+        videos={name: Video(one, f"RoboSimian slides on {name}, joints locked") for name, one in runs.items()},
         notes=[
             f"Sand and pebbles have strength {STRENGTH:g}. In weaker sand the robot stops on the slope, and "
             "at strength 1 it hardly moves (docs/zhu2019.md). In resistive force theory ground twice as strong lets "

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from softground.control.trot import trot
 from softground.media.named import sand
 from softground.papers.drawing import blank, strip_figure
-from softground.papers.study import Film, Findings, Options, Row, Study, Table, above
+from softground.papers.study import Video, Findings, Options, Row, Study, Table, above
 from softground.papers.zhu2019.quadruped import STRENGTH, STRENGTH_NOTE, bent
 from softground.robots import Robot
 from softground.runs import Run, run
@@ -43,7 +43,7 @@ def perform(options: Options) -> Findings:
             Table("series", "Feet over time", _series(one)),
         ],
         figures={"trot": strip(one), "series": figure(one)},
-        films={"trot": Film(one, "RoboSimian trots on sand of strength 2")},
+        videos={"trot": Video(one, "RoboSimian trots on sand of strength 2")},
         notes=[
             STRENGTH_NOTE,
             f"Period {PERIOD:g} s, duty {DUTY:g}, step {STEP:g} m, lift {LIFT:g} m; joints follow inverse kinematics "

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from softground.control.posture import hold_posture
 from softground.papers.drawing import blank, strip_figure
-from softground.papers.study import Check, Film, Findings, Options, Row, Study, Table, above
+from softground.papers.study import Check, Video, Findings, Options, Row, Study, Table, above
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.table_one import STATED_VELOCITY_ERROR
 from softground.planning import BaseAttitude, BaseHeight, Effort, ForwardSpeed
@@ -67,7 +67,7 @@ def perform(options: Options) -> Findings:
         metrics=rows,
         tables=[Table("baselines", "Iterative LQR on flat sand", [{"": name} | row for name, row in rows.items()])],
         figures={"ilqr": figure(runs), "strip": strip(first)},
-        films={"ilqr": Film(first, "iterative LQR, 0.25 s ahead")},
+        videos={"ilqr": Video(first, "iterative LQR, 0.25 s ahead")},
         notes=[
             gaits.STRENGTH_NOTE,
             f"Steps of {DT:g} s, {Setting().horizon:g} s ahead, {Setting().sweeps} sweeps before every step, of which "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from softground.papers.study import Check, Film, Findings, Options, Row, Study, Table
+from softground.papers.study import Check, Video, Findings, Options, Row, Study, Table
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.flat import at_most
 from softground.papers.zhu2021.pictures import gait_figure
@@ -49,7 +49,7 @@ def perform(options: Options) -> Findings:
             Table("callbacks", "Milliseconds a call", [row for item in found.items() for row in call_rows(*item)]),
         ],
         figures={"gaits": gait_figure({label: gait.plan for label, gait in found.items()})},
-        films={"bilevel": Film(walked.plan, "planned in the bilevel form")},
+        videos={"bilevel": Video(walked.plan, "planned in the bilevel form")},
         notes=[
             gaits.STRENGTH_NOTE,
             gaits.COST_NOTE,

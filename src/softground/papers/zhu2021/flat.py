@@ -21,7 +21,7 @@ def perform(options: Options) -> Findings:
             "gait": gait_figure({"planned": gait.plan, "replayed": gait.again}),
             "convergence": convergence_figure(gait.report),
         },
-        films=gait.films,
+        videos=gait.videos,
         notes=[
             gaits.STRENGTH_NOTE,
             gaits.COST_NOTE,

@@ -26,7 +26,7 @@ from softground.arrays import Array
 from softground.media.named import REFERENCE_FOOT, sand
 from softground.media.similar_feet import SimilarFeet, scaled_foot
 from softground.papers.drawing import blank
-from softground.papers.study import Check, Film, Findings, Options, Row, Study, Table, below
+from softground.papers.study import Check, Video, Findings, Options, Row, Study, Table, below
 from softground.papers.zhu2019.quadruped import STRENGTH
 from softground.papers.zhu2021 import gaits
 from softground.planning import GaitProblem, InsideData, standard_stages, walk_at_speed, walking_problem
@@ -73,7 +73,7 @@ def perform(options: Options) -> Findings:
             Table("predictions", "What slopes predict, and what solves find", predictions(tried)),
         ],
         figures={"sizes": figure(tried)},
-        films={"best": Film(best.gait.again, f"feet of {REFERENCE_FOOT.radius * best.size:.3f} m, replayed")},
+        videos={"best": Video(best.gait.again, f"feet of {REFERENCE_FOOT.radius * best.size:.3f} m, replayed")},
         notes=[
             gaits.STRENGTH_NOTE,
             gaits.UNITS_NOTE,

@@ -19,7 +19,7 @@ import numpy as np
 
 from softground.cache import cache_folder
 from softground.media.named import sand
-from softground.papers.study import Film, Row
+from softground.papers.study import Video, Row
 from softground.papers.zhu2019.quadruped import STRENGTH
 from softground.planning import (
     GaitProblem,
@@ -85,9 +85,9 @@ class Gait:
         return self.replayed["speed_kept"] >= KEPT and not self.replayed["fell"]
 
     @property
-    def films(self) -> dict[str, Film]:
+    def videos(self) -> dict[str, Video]:
         """Of the plan and of its replay."""
-        return {"planned": Film(self.plan, "planned gait"), "replayed": Film(self.again, "planned gait, replayed")}
+        return {"planned": Video(self.plan, "planned gait"), "replayed": Video(self.again, "planned gait, replayed")}
 
     def row(self) -> Row:
         """The numbers of a gait that a table shows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softground.papers.study import Check, Film, Findings, Options, Row, Study, Table, above
+from softground.papers.study import Check, Video, Findings, Options, Row, Study, Table, above
 from softground.papers.zhu2021 import gaits, slopes
 from softground.papers.zhu2021.pictures import gait_figure
 from softground.papers.zhu2021.table_one import SLOPES, TRACKED_ON_TEN_DEGREES
@@ -25,7 +25,7 @@ def perform(options: Options) -> Findings:
         metrics=rows,
         tables=[Table("not_optimised", f"{degrees:g} degrees, in the simulator", [*_printed(), *_labelled(rows)])],
         figures={"gaits": gait_figure(runs)},
-        films={name.split(",")[0].replace(" ", "_"): Film(run, name) for name, run in runs.items()},
+        videos={name.split(",")[0].replace(" ", "_"): Video(run, name) for name, run in runs.items()},
         notes=[
             gaits.STRENGTH_NOTE,
             gaits.COST_NOTE,

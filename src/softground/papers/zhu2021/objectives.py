@@ -9,7 +9,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from softground.papers.drawing import blank
-from softground.papers.study import Check, Film, Findings, Options, Row, Study, Table, below
+from softground.papers.study import Check, Video, Findings, Options, Row, Study, Table, below
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.pictures import gait_figure
 from softground.planning import ForwardSpeed, GaitProblem
@@ -48,9 +48,9 @@ def perform(options: Options) -> Findings:
             ),
         ],
         figures={"gaits": gait_figure(shown), "speeds": figure([(gaits.SPEED, flat), *faster])},
-        films={
-            "least_work": Film(work.again, "least work, replayed"),
-            "fastest": Film(walking[fastest].again, f"{fastest:g} m/s, replayed"),
+        videos={
+            "least_work": Video(work.again, "least work, replayed"),
+            "fastest": Video(walking[fastest].again, f"{fastest:g} m/s, replayed"),
         },
         notes=[
             gaits.STRENGTH_NOTE,

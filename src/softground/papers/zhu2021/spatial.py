@@ -61,7 +61,7 @@ def perform(options: Options) -> Findings:
             "gait": figure({"planned": gait.plan, "replayed": gait.again}),
             "convergence": convergence_figure(gait.report),
         },
-        films=gait.films,
+        videos=gait.videos,
         notes=[
             "Sand of strength 2, as for RoboSimian. Under round feet its wrench is a force without torque.",
             gaits.COST_NOTE,

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import trimesh
 
-from softground.papers.study import Check, Film, Findings, Options, Study, Table
+from softground.papers.study import Check, Video, Findings, Options, Study, Table
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.flat import at_most
 from softground.papers.zhu2021.pictures import convergence_figure, gait_figure
@@ -37,7 +37,10 @@ def perform(options: Options) -> Findings:
         metrics={"metrics": gait.metrics, "replay": gait.replayed, "status": gait.report["status"]},
         tables=[Table("wavy", "Wavy terrain", [printed, {"": "here"} | gait.row()])],
         figures={"gait": gait_figure({"planned": gait.plan}), "convergence": convergence_figure(gait.report)},
-        films={"planned": Film(gait.plan, "planned over waves"), "replayed": Film(gait.again, "replayed over waves")},
+        videos={
+            "planned": Video(gait.plan, "planned over waves"),
+            "replayed": Video(gait.again, "replayed over waves"),
+        },
         notes=[
             gaits.STRENGTH_NOTE,
             gaits.COST_NOTE,
