@@ -31,8 +31,8 @@ from softground.robots.shapes import Shape
 class SimilarFeet(Medium):
     """Resistive ground for feet similar to `reference`: that of the reference foot, scaled.
 
-    The wrenches of `Resistive` are fitted to each foot separately, and what is left of the fit (2 %) changes a little from
-    size to size. Here all sizes share one fit, so that forces are a smooth function of size.
+    The wrenches of `Resistive` are fitted to each foot separately, and what is left of the fit (2 %) changes a little
+    from size to size. Here all sizes share one fit, so that forces are a smooth function of size.
     """
 
     name: ClassVar[str] = "similar_feet"

@@ -20,7 +20,7 @@ from softground.papers.romualdi2021.walks import (
     steps_taken,
     walk_icub,
 )
-from softground.papers.study import Check, Video, Findings, Options, Row, Study, Table
+from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video
 from softground.runs import Run
 from softground.runs.figures import COLOURS, STYLE
 

@@ -12,7 +12,7 @@ from softground.control.walking.walk import Command, com_error, verdict, walk
 from softground.media.visco_elastic import patch
 from softground.papers.drawing import blank
 from softground.papers.romualdi2021.walks import GROUND_NOTE, SPEED, Place, icub, outcome, steps_taken
-from softground.papers.study import Check, Video, Findings, Options, Row, Study, Table
+from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video
 from softground.robots import Robot
 from softground.runs import Run
 from softground.runs.figures import COLOURS, STYLE

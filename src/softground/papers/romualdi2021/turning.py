@@ -23,7 +23,7 @@ from softground.papers.romualdi2021.walks import (
     steps_taken,
     walk_icub,
 )
-from softground.papers.study import Check, Video, Findings, Options, Study, Table, below
+from softground.papers.study import Check, Findings, Options, Study, Table, Video, below
 from softground.runs import Run
 from softground.runs.figures import COLOURS, STYLE
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from softground.media.named import sand
 from softground.papers.drawing import blank, strip_figure
-from softground.papers.study import Check, Video, Findings, Options, Row, Study, Table, below, between
+from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video, below, between
 from softground.robots import Robot
 from softground.runs import Run, run
 from softground.runs.figures import COLOURS, STYLE

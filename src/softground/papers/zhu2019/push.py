@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from softground.control.foot_motion import move_feet
 from softground.media.named import sand
 from softground.papers.drawing import blank, strip_figure
-from softground.papers.study import Video, Findings, Options, Row, Study, Table, above, below
+from softground.papers.study import Findings, Options, Row, Study, Table, Video, above, below
 from softground.papers.zhu2019.quadruped import STRENGTH, STRENGTH_NOTE, bent, foot_positions
 from softground.robots import Robot
 from softground.runs import Run, run

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from softground.bridges.playback import heights
 from softground.media.named import pebbles, sand
 from softground.papers.drawing import blank, strobe_figure
-from softground.papers.study import Check, Video, Findings, Options, Row, Study, Table, above, below
+from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video, above, below
 from softground.robots import Robot
 from softground.runs import Run, run
 from softground.runs.figures import COLOURS, STYLE

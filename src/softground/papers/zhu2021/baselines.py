@@ -14,7 +14,7 @@ from rich.console import Console
 
 from softground.control.posture import hold_posture
 from softground.papers.drawing import blank, strip_figure
-from softground.papers.study import Check, Video, Findings, Options, Row, Study, Table, above
+from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video, above
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.table_one import STATED_VELOCITY_ERROR
 from softground.planning import BaseAttitude, BaseHeight, Effort, ForwardSpeed

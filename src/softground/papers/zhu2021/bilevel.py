@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from softground.papers.study import Check, Video, Findings, Options, Row, Study, Table
+from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.flat import at_most
 from softground.papers.zhu2021.pictures import gait_figure

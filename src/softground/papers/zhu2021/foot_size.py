@@ -26,7 +26,7 @@ from softground.arrays import Array
 from softground.media.named import REFERENCE_FOOT, sand
 from softground.media.similar_feet import SimilarFeet, scaled_foot
 from softground.papers.drawing import blank
-from softground.papers.study import Check, Video, Findings, Options, Row, Study, Table, below
+from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video, below
 from softground.papers.zhu2019.quadruped import STRENGTH
 from softground.papers.zhu2021 import gaits
 from softground.planning import GaitProblem, InsideData, standard_stages, walk_at_speed, walking_problem

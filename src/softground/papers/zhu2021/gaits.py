@@ -19,7 +19,7 @@ import numpy as np
 
 from softground.cache import cache_folder
 from softground.media.named import sand
-from softground.papers.study import Video, Row
+from softground.papers.study import Row, Video
 from softground.papers.zhu2019.quadruped import STRENGTH
 from softground.planning import (
     GaitProblem,

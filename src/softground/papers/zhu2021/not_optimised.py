@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softground.papers.study import Check, Video, Findings, Options, Row, Study, Table, above
+from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video, above
 from softground.papers.zhu2021 import gaits, slopes
 from softground.papers.zhu2021.pictures import gait_figure
 from softground.papers.zhu2021.table_one import SLOPES, TRACKED_ON_TEN_DEGREES

@@ -9,7 +9,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from softground.papers.drawing import blank
-from softground.papers.study import Check, Video, Findings, Options, Row, Study, Table, below
+from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video, below
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.pictures import gait_figure
 from softground.planning import ForwardSpeed, GaitProblem

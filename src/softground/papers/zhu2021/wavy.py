@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import trimesh
 
-from softground.papers.study import Check, Video, Findings, Options, Study, Table
+from softground.papers.study import Check, Findings, Options, Study, Table, Video
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.flat import at_most
 from softground.papers.zhu2021.pictures import convergence_figure, gait_figure
