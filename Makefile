@@ -11,10 +11,12 @@ STAMP := $(VENV)/.setup-$(subst $(comma),-,$(EXTRAS))
 
 # XLA's older way of making CPU kernels compiles faster and they run as fast; without optimisation and LLVM's expensive
 # passes they compile faster still, and so they do in one piece on cores that are busy; most tests run what they compile
-# once. Only for the jaxlib that constraints.txt pins (0.10): one that does not know a flag of XLA_FLAGS aborts.
+# once. Nothing here is spread over devices, and nobody reads where in our code an operation came from. Only for the
+# jaxlib that constraints.txt pins (0.10): one that does not know a flag of XLA_FLAGS aborts.
 QUICK_COMPILE := --xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0 \
   --xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1
-JAX_ENV := JAX_COMPILATION_CACHE_DIR="$(CURDIR)/.jax_cache" \
+JAX_ENV := JAX_COMPILATION_CACHE_DIR="$(CURDIR)/.jax_cache" JAX_USE_SHARDY_PARTITIONER=0 \
+  JAX_TRACEBACK_IN_LOCATIONS_LIMIT=0 \
   XLA_FLAGS="--xla_cpu_multi_thread_eigen=false $(QUICK_COMPILE) $(XLA_FLAGS)"
 
 .DEFAULT_GOAL := help

@@ -17,7 +17,7 @@ from softground.simulation import Simulator
 
 def main() -> None:
     jax.config.update("jax_enable_x64", True)  # double precision
-    grid = Grid(depths=(0.02, 0.05, 0.08), tilts=(0.0, 0.4, 0.8))
+    grid = Grid(depths=(0.02, 0.06), tilts=(0.0, 0.6))
     with tempfile.TemporaryDirectory() as folder:
         run_campaign(named_rig("rft", medium="sand"), grid, folder, medium="sand")
         database = collect(folder)

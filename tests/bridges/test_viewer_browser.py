@@ -27,7 +27,13 @@ from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 PATIENCE = 90.0  # s: drawing without a graphics card is slow, and machines are shared
 FLAGS = (
-    *("--headless=new", "--no-sandbox", "--window-size=720,460", "--disable-dev-shm-usage"),
+    *(
+        "--headless=new",
+        "--no-sandbox",
+        "--window-size=720,460",
+        "--force-device-scale-factor=0.5",
+        "--disable-dev-shm-usage",
+    ),
     *("--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"),
 )
@@ -60,7 +66,7 @@ def wait_for(what, condition):
 def picture(browser) -> np.ndarray:
     """What the browser shows of the scene, grey values."""
     image = imageio.imread(io.BytesIO(browser.get_screenshot_as_png()))
-    return image[:, :360, :3].astype(float).mean(axis=2)
+    return image[:, :180, :3].astype(float).mean(axis=2)
 
 
 def drawn(browser) -> np.ndarray:

@@ -18,8 +18,8 @@ from softground.experiments.learning import (
     learn,
     next_configuration,
     noise_estimate,
-    plan,
 )
+from softground.experiments.learning.acquisition import plan
 from softground.experiments.learning.compression import TOLERANCE
 from softground.experiments.learning.grid import orbits, with_mirror_images
 from softground.experiments.learning.physics import PRIOR, Hyper, Residual, fit_scales
