@@ -59,8 +59,7 @@ QUICK_TESTS := tests/test_layers.py tests/contact/test_linear.py tests/contact/t
   tests/bridges/test_viewer_parts.py tests/bridges/test_viewer_footprints.py \
   tests/papers/test_chen2026_rolling.py tests/papers/test_reproduce.py tests/papers/test_zhu2021_foot_size.py
 
-quick: lint ## Check style, types and the fast tests of every layer
-	@$(BIN)/pyright
+quick: lint ## Check style and run the fast tests of every layer
 	@$(JAX_ENV) $(BIN)/pytest -q -n 2 --dist worksteal $(QUICK_TESTS)
 
 # worksteal: neighbouring tests, which share compiled functions, stay on one worker.
