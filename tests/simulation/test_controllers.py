@@ -104,6 +104,8 @@ def test_torques_with_a_period_are_held(simulator, start):
     torques = np.random.default_rng(0).normal(size=(4, 3))
     run = simulator.run(torques, state=start, period=5 * DT)
     np.testing.assert_allclose(run["torque"], np.repeat(torques, 5, axis=0), rtol=1e-12)
+    _, record = jax.jit(lambda state: simulator.rollout(state, torques, 20, period=5 * DT))(start)
+    np.testing.assert_allclose(record.torque, run["torque"], rtol=1e-12)
 
 
 def test_derivatives_go_through_the_memory(simulator, start):

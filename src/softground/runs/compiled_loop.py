@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,12 +21,10 @@ from softground.errors import OptionError
 from softground.runs.dataset import RunInfo
 from softground.runs.run import Run
 from softground.simulation.controllers import (
-    Clocked,
     Controller,
     Held,
     Policy,
     Reacting,
-    TorqueSequence,
     as_controller,
     steps_in_period,
 )
@@ -77,13 +74,10 @@ def run(
     if every < 1:
         raise OptionError(f"every must be at least 1 step, got {every}")
     dt = float(simulator.dt)
-    controller = as_controller(control, dt, float(state.time))
-    rows = len(control) if isinstance(control, jax.Array | np.ndarray) else None
     held = steps_in_period(dt, period)
+    asked = as_controller(control, dt, float(state.time), held)
+    rows = len(control) if isinstance(control, jax.Array | np.ndarray) else None
     steps = steps_in(seconds, dt) if rows is None else rows * held
-    if isinstance(controller, TorqueSequence) and held > 1:
-        controller = replace(controller, every=held)  # which is a clock of its own
-    asked = controller if held == 1 or isinstance(controller, TorqueSequence) else Clocked(controller, held)
     console = Console(stderr=True, quiet=not progress)
     with progress_bar(console) as bar:
         task = bar.add_task(label, total=steps, note="compiling")

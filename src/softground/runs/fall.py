@@ -49,8 +49,9 @@ def find_fall(run: Run) -> Fall | None:
         return None
     height, tilt = run.height(), base_tilt(run)
     standing = height[0] + float(run["depth"].values[0].max()) if run.sizes["foot"] else height[0]
-    for row in np.flatnonzero(_is_low(height, standing) | (tilt > GREATEST_TILT))[:1]:
-        return Fall(float(run["time"][row]), _reason(float(height[row]), standing, float(tilt[row])) or "")
+    for time, *seen in zip(run["time"].values, height, tilt, strict=True):
+        if reason := _reason(float(seen[0]), standing, float(seen[1])):
+            return Fall(float(time), reason)
     return Fall(end, ended.removeprefix(FALLEN)) if ended.startswith(FALLEN) else None
 
 
@@ -82,11 +83,6 @@ class FallWatch:
 def _reason(height: float, standing: float, tilt: float) -> str | None:
     if tilt > GREATEST_TILT:
         return f"the base leans {np.rad2deg(tilt):.0f} degrees"
-    if _is_low(height, standing):
+    if standing > 0 and height < LOWEST_SHARE * standing:  # who starts below the ground cannot come down to it
         return f"the centre of mass is {height:.3f} m over the ground, {standing:.3f} m when standing"
     return None
-
-
-def _is_low(height, standing: float):
-    """Whether a centre of mass has come down; who starts below the ground cannot."""
-    return (height < LOWEST_SHARE * standing) & (standing > 0)

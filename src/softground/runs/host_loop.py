@@ -102,7 +102,7 @@ def run_closed_loop(
         tick, unpack = _kept_tick(simulator, state, every)
         compiled = time.perf_counter()
         fallen = FallWatch(simulator, np.asarray(state.q)) if stop_at_fall else None
-        asked: Any = controller if hasattr(controller, "init") else Answering(controller)  # type: ignore[arg-type]
+        asked: Any = controller if isinstance(controller, HostController) else Answering(controller)
         rows, torques, after, ended = _loop(simulator, tick, every * dt, state, asked, fallen, ticks, bar, task)
     elapsed = time.perf_counter() - compiled
     if not rows:

@@ -25,6 +25,7 @@ well (`as_controller`). A controller that has `on_host = True` runs outside, in 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import equinox as eqx
@@ -33,7 +34,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from softground.arrays import Array
+from softground.arrays import Array, as_float
 from softground.errors import OptionError
 from softground.simulation.motors import Control
 
@@ -116,17 +117,26 @@ class Clocked(eqx.Module):
         return (inner, held, step + 1), held
 
 
-def as_controller(control: Any, dt: Any = None, start: Any = 0.0) -> Any:
+def as_controller(control: Any, dt: Any = None, start: Any = 0.0, every: int = 1) -> Any:
     """The controller that a `Control`, None, torques, a function or a controller stands for.
 
-    dt, start: step and time (s) of the first of torques (steps, nu).
+    dt, start: step and time (s) of the first of torques (rows, nu). every: steps from one call, or row, to the next.
     """
+    controller = _controller(control, dt, start)
+    if every == 1 or isinstance(controller, Held):
+        return controller
+    if isinstance(controller, TorqueSequence):  # which is a clock of its own
+        return replace(controller, every=every)
+    return Clocked(controller, every)
+
+
+def _controller(control: Any, dt: Any, start: Any) -> Any:
     if isinstance(control, Controller):
         return control
     if isinstance(control, jax.Array | np.ndarray):
         if not len(control):
             raise OptionError("torques must have at least one row, (steps, nu), got none")
-        return TorqueSequence(control, np.asarray(dt), np.asarray(start))
+        return TorqueSequence(control, as_float(dt), as_float(start))
     if control is None or isinstance(control, Control):
         return Held(control)
     if not callable(control):

@@ -21,7 +21,7 @@ from softground.errors import OptionError
 from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
 from softground.robots import Robot
 from softground.robots.base import vertical_coordinate
-from softground.simulation.controllers import Clocked, Controller, Policy, as_controller, steps_in_period
+from softground.simulation.controllers import Controller, Policy, as_controller, steps_in_period
 from softground.simulation.ground import Ground, medium_under_feet
 from softground.simulation.motors import Control, joint_law, motor_torque, open_loop_force
 from softground.surfaces import Surface
@@ -264,10 +264,9 @@ class Simulator(eqx.Module):
         if isinstance(control, jax.Array | np.ndarray) and period is None:
             return jax.lax.scan(lambda s, torque: self.step(s, torque), state, control)
         if steps is None:
-            raise OptionError("rollout needs the number of steps unless it is given a sequence of torques")
-        controller = as_controller(control, self.dt, state.time)
+            raise OptionError("rollout needs the number of steps unless it is given torques, one row for every step")
         every = 1 if period is None else steps_in_period(float(self.dt), period)
-        controller = controller if every == 1 else Clocked(controller, every)
+        controller = as_controller(control, self.dt, state.time, every)
 
         def advance(carry, _):
             state, memory = carry
