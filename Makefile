@@ -63,9 +63,11 @@ quick: lint ## Check style and run the fast tests of every layer
 	@$(JAX_ENV) $(BIN)/pytest -q -n 2 --dist worksteal $(QUICK_TESTS)
 
 # worksteal: neighbouring tests, which share compiled functions, stay on one worker.
-test: lint ## Check style and types, then run the tests
-	@$(BIN)/pyright
-	@$(JAX_ENV) $(BIN)/pytest -q -n 2 --dist worksteal
+# Types are checked beside the first tests, since pyright keeps one core busy.
+test: lint ## Check style and types, and run the tests
+	@$(BIN)/pyright & types=$$!; \
+	  $(JAX_ENV) $(BIN)/pytest -q -n 2 --dist worksteal; tests=$$?; \
+	  wait $$types && exit $$tests
 
 lint: setup ## Check style
 	@$(BIN)/ruff check --quiet

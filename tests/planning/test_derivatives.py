@@ -1,4 +1,4 @@
-"""Sparse derivatives of a whole gait problem against finite differences: RoboSimian on wavy sand, five knots."""
+"""Sparse derivatives of a whole gait problem against finite differences: limbs of different length, wavy sand."""
 
 import jax
 import numpy as np
@@ -19,12 +19,16 @@ from softground.surfaces import Wave
 
 EPS = 0.7
 STEP = 1e-6
+# RoboSimian with limbs of one, two and three joints: as sparse, and quicker to compile.
+LOCKED = [f"{limb}_{joint}" for limb in ("front_right", "rear_left") for joint in ("knee", "ankle")] + [
+    "rear_right_knee"
+]
 
 
 @pytest.fixture(scope="module")
 def transcription() -> Transcription:
     ground = Ground(sand(2.0), Wave(0.05, 2.0))
-    plain = walking_problem(Robot.load("robosimian"), ground, knots=5, period=0.1)
+    plain = walking_problem(Robot.load("robosimian", lock=LOCKED), ground, knots=5, period=0.1)
     splines = (FootSplines(4, ("tilt",)), FootSplines(4, ("x",), weight=2.0))
     fields = {name: getattr(plain, name) for name in ("robot", "ground", "knots", "dt", "costs", "initial")}
     return Transcription(GaitProblem(**fields, splines=splines))
@@ -45,18 +49,16 @@ def jacobian_of(nlp, z) -> np.ndarray:
 
 
 def test_gradient_and_jacobian(transcription, point):
-    """Every entry, so also that the pattern leaves none out."""
+    """One unknown at a time, and every sixteenth at once with random signs: an entry that the pattern leaves out shows."""
     nlp = transcription.nlp(EPS)
     slope, jacobian = nlp.gradient(point), jacobian_of(nlp, point)
-    for k in range(nlp.size):
-        ahead, behind = point.copy(), point.copy()
-        ahead[k] += STEP
-        behind[k] -= STEP
+    signs = np.random.default_rng(5).choice([-1.0, 1.0], (16, nlp.size))
+    for direction in [*np.eye(nlp.size)[::9], *signs * (np.arange(nlp.size) % 16 == np.arange(16)[:, None])]:
         # Rounding of values up to 1e3 over the step: 1e-13 * 1e3 / 1e-6.
-        rate = (nlp.constraints(ahead) - nlp.constraints(behind)) / (2 * STEP)
-        np.testing.assert_allclose(jacobian[:, k], rate, atol=1e-4, rtol=1e-5)
-        rate = (nlp.objective(ahead) - nlp.objective(behind)) / (2 * STEP)
-        np.testing.assert_allclose(slope[k], rate, atol=1e-3, rtol=1e-5)
+        rate = (nlp.constraints(point + STEP * direction) - nlp.constraints(point - STEP * direction)) / (2 * STEP)
+        np.testing.assert_allclose(jacobian @ direction, rate, atol=2e-4, rtol=1e-5)
+        rate = (nlp.objective(point + STEP * direction) - nlp.objective(point - STEP * direction)) / (2 * STEP)
+        np.testing.assert_allclose(slope @ direction, rate, atol=2e-3, rtol=1e-5)
 
 
 def test_exact_hessian(transcription, point):

@@ -14,6 +14,7 @@ from softground.papers.drawing import blank
 from softground.papers.romualdi2021.walks import (
     GROUND_NOTE,
     NOISE_NOTE,
+    QUICK_SECONDS,
     WALK_NOTE,
     Place,
     noisy,
@@ -28,7 +29,7 @@ from softground.runs.figures import COLOURS, STYLE
 
 PLACE = Place(1e6, 1e4)
 FACTOR = 4.0
-SECONDS, QUICK_SECONDS = 8.0, 2.2
+SECONDS = 8.0
 #: Factors on stiffness and damping of the first guess.
 GUESSES = {
     "too stiff": (FACTOR, FACTOR),

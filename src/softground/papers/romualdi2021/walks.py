@@ -23,7 +23,7 @@ from softground.simulation import Simulator
 SPEED = 0.085
 """m/s, mean of full steps. The centre of mass then peaks at 0.15 m/s; the paper's greatest velocity is 0.17 m/s."""
 SECONDS = 10.0  # of a walk
-QUICK_SECONDS = 3.0  # of it that quick studies simulate: up to the first touch-down and the next lift-off
+QUICK_SECONDS = 2.2  # of it that quick studies simulate: up to the first touch-down
 
 WALK_NOTE = (
     f"iCub, 23 motors, walks straight at {SPEED:g} m/s (mean of full steps) with steps of 1 s, "
