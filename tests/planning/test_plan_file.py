@@ -10,7 +10,8 @@ import xarray as xr
 
 import softground as sg
 from softground.errors import FileFormatError
-from softground.planning import BaseHeight, Boundary, FootSplines, GaitProblem, Limits, gait_metrics
+from softground.planning import BaseHeight, Boundary, FootSplines, GaitProblem, Limits, Periodicity, gait_metrics
+from softground.planning.costs import MotorWork
 from softground.planning.plan import Plan
 from softground.planning.plan_file import NotKept
 from softground.planning.report import Report, Solution, StageReport
@@ -39,7 +40,7 @@ def problem() -> GaitProblem:
     plain = foot_problem()
     return replace(
         plain,
-        costs=(*plain.costs, BaseHeight(-0.02, 10.0), OwnCost(len)),
+        costs=(*plain.costs, BaseHeight(-0.02, 10.0), Periodicity(4), MotorWork(), OwnCost(len)),
         limits=Limits(position=np.tile([-1.0, np.inf], (3, 1)), torque=400.0),
         initial=Boundary(q={"x": 0.0, "z": (-0.1, 0.1)}),
         splines=(FootSplines(points=5),),
