@@ -53,7 +53,7 @@ _PLACES = {
     "base-height": "softground.planning.costs:BaseHeight",
     "effort": "softground.planning.costs:Effort",
     "forward-speed": "softground.planning.costs:ForwardSpeed",
-    "work-of-motors": "softground.planning.costs:MotorWork",
+    "actuator-work": "softground.planning.costs:MotorWork",
     "periodicity": "softground.planning.costs:Periodicity",
     "not-kept": "softground.planning.plan_file:NotKept",
     "boundary": "softground.planning.problem:Boundary",
