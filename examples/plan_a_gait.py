@@ -11,7 +11,7 @@ import jax
 jax.config.update("jax_enable_x64", True)
 
 from softground.media import sand  # noqa: E402
-from softground.planning import replay, solve, standard_stages, walk_at_speed, walking_problem  # noqa: E402
+from softground.planning import solve, standard_stages, walk_at_speed, walking_problem  # noqa: E402
 from softground.robots import Robot  # noqa: E402
 from softground.simulation import Ground  # noqa: E402
 
@@ -21,7 +21,7 @@ def main() -> None:
     plan = solve(problem, walk_at_speed(problem), stages=standard_stages()[:1])
     print(f"{plan.report.reason}: violation {plan.report.violation:.1e}")
     print(f"speed {plan.metrics.speed:.3f} m/s, cost of transport {plan.metrics.cost_of_transport:.2f}")
-    report, _ = replay(plan.run())
+    report, _ = plan.replay()
     print(f"replayed in steps of 2 ms: {100 * report.speed_kept:.0f} % of the speed")
     assert plan.report.status != "failed"
     assert report.speed_kept > 0.9

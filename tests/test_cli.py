@@ -3,13 +3,16 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from softground.cli import app
+from softground.planning import Plan
 from softground.runs import Run
 
+GAIT = Path(__file__).parent / "data" / "gait_0_1.nc"
 QUICK = ["--seconds", "0.05", "--quiet"]
 SLOPE = ["--slope", "10", "--eps", "0.002"]  # one ground, so that it is compiled once
 
@@ -164,3 +167,19 @@ def test_bench_prints_json_or_a_table(name, result, monkeypatch):
     assert json.loads(call("bench", name, "--json").stdout) == result
     table = call("bench", name).output
     assert all(word in table for word in (["ratio", "2"] if name != "robustness" else ["not finite", "10"]))
+
+
+def test_a_planned_gait_is_drawn_measured_and_replayed(tmp_path):
+    """Also one of softground 0.1, which wrote gaits as runs."""
+    x = Plan.load(GAIT).motion["center_of_mass"].sel(xyz="x").values  # the foot goes straight ahead on level ground
+    for name, gait in (("new.nc", Plan.load(GAIT).save(tmp_path / "new.nc")), ("old.nc", GAIT)):
+        figure = tmp_path / f"{name}.png"
+        assert call("plot", gait, "--out", figure).exit_code == 0
+        assert figure.stat().st_size > 10_000
+        cost = call("cost", gait, "--json")
+        assert json.loads(cost.stdout)["distance_m"] == pytest.approx(float(x[-1] - x[0]))
+        replayed = call("replay", gait, "--json", "--out", tmp_path / f"again_{name}")
+        assert json.loads(replayed.stdout)["base_difference"] == pytest.approx(0.0128827, abs=1e-6)
+    refused = call("replay", tmp_path / "again_new.nc")
+    assert refused.exit_code == 2
+    assert "holds no plan" in refused.stderr

@@ -11,22 +11,22 @@ PACKAGE = Path(softground.__file__).parent
 #: From the ground up. Those on one line do not know each other.
 LAYERS = [
     {"errors", "arrays", "tables", "cache", "lazy"},
-    {"whole_file"},
+    {"whole_file", "precision"},
     {"robots", "surfaces"},
     {"media"},
     {"contact"},
     {"simulation"},
     {"runs"},
     {"experiments"},
-    {"files"},
     {"control"},
     {"planning"},
+    {"files"},
     {"bridges"},
     {"bench", "papers", "demo"},
     {"cli"},
 ]
-#: Methods that hand what they belong to to a layer above: `Simulator.run`, `Run.video` and `Run.view`.
-UPWARD = {("simulation", "runs"), ("runs", "bridges")}
+#: Methods that hand what they belong to to a layer above: `Simulator.run`, `Run.video`, `Run.view` and `Plan.view`.
+UPWARD = {("simulation", "runs"), ("runs", "bridges"), ("planning", "bridges")}
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 

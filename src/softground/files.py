@@ -9,6 +9,7 @@ from softground.experiments.converters import ZHU2019_COLUMNS, read_any
 from softground.experiments.database import WrenchDatabase
 from softground.experiments.database_file import is_database
 from softground.media import LearnedSpace, load_medium
+from softground.planning.plan import Plan, load_motion
 from softground.runs import Run
 from softground.runs.file import HDF5_SIGNATURE
 
@@ -16,7 +17,7 @@ KINDS = "a run or a planned gait (netCDF), a learned medium (JSON) or a wrench d
 ROBOTS, SHAPES = (".xml", ".mjcf", ".urdf"), (".stl", ".obj", ".ply")
 
 
-def load(path: str | Path) -> Run | LearnedSpace | WrenchDatabase:
+def load(path: str | Path) -> Run | Plan | LearnedSpace | WrenchDatabase:
     """Open a file of ours, whatever it is called: a run or a planned gait, a learned medium, or a wrench database.
 
     FileFormatError says what is wrong with one that cannot be opened, and what opens files of other kinds.
@@ -34,7 +35,7 @@ def load(path: str | Path) -> Run | LearnedSpace | WrenchDatabase:
     content = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     # By its content, and what has none of ours by its name: then the reader says what is wrong.
     if (not lines and _is_hdf5(path)) or path.suffix == ".nc":
-        return Run.load(path)
+        return load_motion(path)
     if content.lstrip().startswith("{") or path.suffix == ".json":
         return load_medium(path)
     if is_database(lines) or content.split(",") == ZHU2019_COLUMNS or path.suffix == ".csv":

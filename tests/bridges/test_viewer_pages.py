@@ -4,6 +4,8 @@ import signal
 import socket
 import threading
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -17,6 +19,7 @@ from softground.cli import app
 from softground.control import hold_posture
 from softground.errors import FileFormatError, OptionError
 from softground.media import foam, sand
+from softground.planning import Plan
 from softground.robots import Robot
 from softground.runs import Run, run
 from softground.simulation import Ground, Simulator
@@ -25,6 +28,7 @@ from softground.surfaces import Plane
 from .viewer_cases import HandClock, sent_bytes, served
 
 SLOPE = 0.1  # rad
+GAIT = Path(__file__).parents[1] / "data" / "gait_0_1.nc"
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +77,19 @@ def test_arrows_and_hulls_show_the_recorded_forces(page, dropped):
             direction = np.array([np.cos(angle), np.sin(angle)])
             reach = (np.stack([x, z], -1) @ direction).max()
             assert (tip - start)[i, [0, 2]] @ direction <= reach + slack
+
+
+def test_a_plan_is_played_like_a_run():
+    """Also one that was written by softground 0.1; what its report complains of is said."""
+    found = Plan.load(GAIT)
+    plan = replace(found, report=replace(found.report, status="failed"))
+    with served() as server:
+        page = RunPage(plan, server, HandClock())
+        page.clock.seek(plan.trajectory.seconds)
+        page.update()
+        np.testing.assert_allclose(page.configurations[page.frame], plan.trajectory.q[-2])  # the last step begins there
+        np.testing.assert_allclose(page.play.force[-1], plan.motion["wrench_world"].values[-1][:, :3])
+    assert "not feasible" in plan.troubles()[0]
 
 
 def test_footprints_are_as_deep_as_the_feet_went(page, dropped):

@@ -1,22 +1,21 @@
 """Derivatives of the least cost by something physical, against solves of changed problems."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from softground.errors import FileFormatError
+from softground.errors import FileFormatError, OptionError
 from softground.media.named import REFERENCE_FOOT, sand
 from softground.media.similar_feet import SimilarFeet, scaled_foot
-from softground.planning import BaseHeight, Damping, Stage, solve
+from softground.planning import BaseHeight, Damping, Plan, Stage, solve
 from softground.planning.dynamics.base import wrench_space_under_feet
-from softground.planning.plan import solution_of
 from softground.planning.sensitivity import Physics, slope_of_optimum
 from softground.robots import Robot
 from softground.robots.shapes import Cylinder
-from softground.runs import Run
 from softground.simulation import Ground
 
 from .foot_problem import foot_problem, level_flight
@@ -75,15 +74,19 @@ def test_slope_by_size_is_that_of_solved_problems(plans, tmp_path):
 
     That rule errs by the third order of the step, 3e-4 here; the slope at one end alone by the second, 8e-3.
     """
-    stored = solution_of(Run.load(plans[0].run().save(tmp_path / "gait.nc")))
+    stored = Plan.load(plans[0].save(tmp_path / "gait.nc"))
     slopes = [
-        slope_of_optimum(plan.problem, solution, physics, jnp.array([size, 1.0]))[0]
-        for plan, solution, size in zip(plans, (stored, plans[1].solution), SIZES, strict=True)
+        slope_of_optimum(plan, physics, jnp.array([size, 1.0]))[0]
+        for plan, size in zip((stored, plans[1]), SIZES, strict=True)
     ]
     change = plans[1].report.objective - plans[0].report.objective
     assert change / (SIZES[1] - SIZES[0]) == pytest.approx(np.mean(slopes), rel=1e-3)
 
 
-def test_a_run_without_solution_is_refused(plans):
-    with pytest.raises(FileFormatError, match="holds no solution"):
-        solution_of(Run(plans[0].run().dataset.drop_vars(["plan_unknowns", "plan_multipliers"])))
+def test_a_plan_without_solution_or_costs_is_refused(plans):
+    at = jnp.array([1.0, 1.0])
+    with pytest.raises(OptionError, match="holds no solution"):
+        slope_of_optimum(replace(plans[0], solution=None), physics, at)
+    old = Plan.load(Path(__file__).parents[1] / "data" / "gait_0_1.nc")
+    with pytest.raises(FileFormatError, match=r"did not keep what a plan minimises.*give the problem again"):
+        slope_of_optimum(old, physics, at)

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from softground.errors import FileFormatError, OptionError
-from softground.planning import Stage, replay, solve, trajectory_of
+from softground.planning import Stage, solve, trajectory_of
 from softground.planning.checkpoint import Checkpoint
 from softground.planning.solve import _Watch
-from softground.runs import Run
 
 from .foot_problem import foot_problem, level_flight
 
@@ -40,20 +39,20 @@ def test_report_says_where_the_time_went(plan):
     assert len(first.history) == first.iterations
 
 
-def test_plan_is_a_run_that_repeats_itself(plan, tmp_path):
-    """The planned torques, played in the simulator with the plan's own step, give the planned motion.
+def test_the_planned_torques_give_the_planned_motion(plan):
+    """Played in the simulator with the plan's own step.
 
     Rows are violated by at most 1e-3; a foot that moves freely adds what that makes in each of 12 steps.
     """
-    dataset = Run.load(plan.run().save(tmp_path / "gait.nc"))
-    again = dataset.repeat()
-    np.testing.assert_allclose(again["configuration"].values, dataset["configuration"].values, atol=1e-3)
-    stored = trajectory_of(dataset)
-    np.testing.assert_array_equal(stored.q, plan.trajectory.q)
+    simulator, trajectory = plan.motion.simulator(), plan.trajectory
+    start = simulator.initial_state(trajectory.q[0], trajectory.v[0])
+    again = simulator.run(trajectory.torque, state=start)
+    np.testing.assert_allclose(again["configuration"].values, trajectory.q[:-1], atol=1e-3)
+    np.testing.assert_array_equal(trajectory_of(again).q[:-1], again["configuration"].values)
 
 
 def test_replay_keeps_the_speed(plan):
-    report, _ = replay(plan.run())
+    report, _ = plan.replay()
     assert report.speed_kept == pytest.approx(1.0, abs=0.1)
     assert not report.fell
 
@@ -104,7 +103,7 @@ def test_state_is_kept_when_time_runs_out(monkeypatch, tmp_path):
 def test_replay_steps_must_divide_those_of_the_plan(plan):
     for dt in (0.2, 0.03):
         with pytest.raises(OptionError, match="must divide"):
-            replay(plan.run(), dt=dt)
+            plan.replay(dt=dt)
 
 
 def test_state_of_another_problem_is_refused(tmp_path):

@@ -18,14 +18,14 @@ from softground.bridges.mujoco_video import mujoco_frames
 from softground.bridges.playback import Playback, playback
 from softground.bridges.side_view import side_view_frames
 from softground.errors import OptionError
-from softground.runs import Run
+from softground.runs import RobotMotion
 from softground.whole_file import write_whole
 
 FORMATS = (".mp4", ".gif")
 
 
 def animate(
-    dataset: Run,
+    dataset: RobotMotion,
     path: str | Path,
     *,
     fps: int = 25,

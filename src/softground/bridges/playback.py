@@ -12,7 +12,7 @@ import numpy as np
 from softground.arrays import Array
 from softground.errors import OptionError
 from softground.robots import Robot
-from softground.runs import Run
+from softground.runs import RobotMotion
 from softground.runs.file import EARTH
 from softground.surfaces import Surface
 
@@ -37,8 +37,8 @@ class Playback:
     title: str
 
 
-def playback(run: Run, *, fps: int, speed: float, title: str = "") -> Playback:
-    """Sample a run at the frames of a video, `fps` a second, that plays `speed` times as fast as life."""
+def playback(run: RobotMotion, *, fps: int, speed: float, title: str = "") -> Playback:
+    """Sample a motion at the frames of a video, `fps` a second, that plays `speed` times as fast as life."""
     if not speed > 0 or fps < 1:
         raise OptionError(f"speed must be positive and fps at least 1, got {speed} and {fps}")
     robot = run.robot

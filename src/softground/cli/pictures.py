@@ -21,17 +21,16 @@ def plot(
     video: Annotated[Path | None, typer.Option(help="Also make a video (.mp4, .gif).")] = None,
     speed: Annotated[float, typer.Option(help="Of the video: 0.5 is slow motion.")] = 1.0,
 ) -> None:
-    """Draw forces, sinkage, the base's motion and motor power of a run."""
+    """Draw forces, sinkage, the base's motion and motor power of a run or a planned gait."""
     configure_jax()
-    from softground.runs import Run
-    from softground.runs.figures import run_figure, save_figure
+    from softground.planning.plan import load_motion
 
-    dataset = Run.load(run_file)
-    print(save_figure(run_figure(dataset), run_file.with_suffix(".png") if out is None else out))
+    shown = load_motion(run_file)
+    figure = run_file.with_suffix(".png") if out is None else out
+    shown.plot(figure)
+    print(figure)
     if video is not None:
-        from softground.bridges.animation import animate
-
-        print(animate(dataset, video, speed=speed))
+        print(shown.video(video, speed=speed))
 
 
 @app.command(epilog="Example: [bold]softground cost run.nc --start 2[/]")
@@ -43,11 +42,13 @@ def cost(
 ) -> None:
     """Cost of transport of a walk, and of its stances; a walk that falls is reported as a fall."""
     configure_jax()
-    from softground.runs import Run
-    from softground.runs.cost_of_transport import describe_cost, stance_rows, walk_cost
+    from softground.planning import Plan
+    from softground.planning.plan import load_motion
+    from softground.runs.cost_of_transport import describe_cost, stance_rows
 
-    dataset = Run.load(run_file)
-    found = walk_cost(dataset, start, end)
+    loaded = load_motion(run_file)
+    dataset = loaded.motion if isinstance(loaded, Plan) else loaded
+    found = dataset.cost(start, end)
     result = {"robot": dataset.attrs["robot"]} | describe_cost(found)
     if as_json:
         print(json.dumps(result | {"per_stance": stance_rows(found)}))
@@ -75,7 +76,7 @@ def view(
     port: Annotated[int, typer.Option(help="0 takes any free one.")] = 8080,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
-    """Show a run, or a live simulation, in a web page."""
+    """Show a run, a planned gait, or a live simulation, in a web page."""
     if (run_file is None) == (live is None):
         raise OptionError("give either a run file or --live ROBOT")
     check_positive(dt=dt)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,7 +33,7 @@ def plan(
     slope: Annotated[float, typer.Option(help="Inclination in degrees, rising towards +x.")] = 0.0,
     terrain: Annotated[Path | None, typer.Option(help="Watertight mesh (STL, OBJ, PLY; metres, z up).")] = None,
     speed: Annotated[float, typer.Option(help="Of the base along x, m/s.")] = 0.4,
-    out: Annotated[Path, typer.Option(help="Planned gait to write (netCDF, like a run).")] = Path("gait.nc"),
+    out: Annotated[Path, typer.Option(help="Planned gait to write (netCDF).")] = Path("gait.nc"),
     objective: Annotated[str, typer.Option(help="effort (torque squared), or work (of the motors).")] = "effort",
     guess: Annotated[str, typer.Option(help="walk, trot (in place), gallop, or a gait (.nc) to start from.")] = "walk",
     knots: Annotated[int, typer.Option(help="Moments at which the state is unknown.")] = 181,
@@ -78,7 +79,8 @@ def plan(
         progress=not (quiet or as_json),
     )
     title = f"{model.name} walks on {ground}{place_in_words(slope, terrain)}"
-    found.run(shlex.join(sys.argv), title).save(out)
+    found = replace(found, title=title, command=shlex.join(sys.argv))
+    found.save(out)
     if as_json:
         print(json.dumps(found.summary() | {"gait_file": str(out)}))
     elif not quiet:
@@ -117,10 +119,9 @@ def replay(
     """Check a planned gait in the simulator: its torques and joint servos, small steps, sharp contact."""
     check_positive(dt=dt, eps=eps)
     configure_jax()
-    from softground.planning import replay as replay_gait
-    from softground.runs import Run
+    from softground.planning import Plan
 
-    report, again = replay_gait(Run.load(gait), dt=dt, eps=eps, progress=not (quiet or as_json))
+    report, again = Plan.load(gait).replay(dt=dt, eps=eps, progress=not (quiet or as_json))
     if out is not None:
         again.save(out)
     if as_json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -15,7 +15,7 @@ from matplotlib.patches import Circle, Polygon
 
 from softground.bridges.playback import heights, weight_drawn
 from softground.robots import Robot
-from softground.runs import Run
+from softground.runs import RobotMotion
 from softground.runs.figures import COLOURS, STYLE
 from softground.surfaces import Surface
 
@@ -27,7 +27,7 @@ CORNERS = 24  # of a rounded end
 
 
 def strip_figure(
-    rows: dict[str, Run], times: Sequence[float], *, window: tuple[float, float, float, float], follow: bool
+    rows: Mapping[str, RobotMotion], times: Sequence[float], *, window: tuple[float, float, float, float], follow: bool
 ) -> Figure:
     """A row of pictures for each run, at the same times (s).
 
@@ -43,14 +43,16 @@ def strip_figure(
     return figure
 
 
-def strobe_figure(rows: dict[str, Run], times: Sequence[float], *, window: tuple[float, float, float, float]) -> Figure:
+def strobe_figure(
+    rows: Mapping[str, RobotMotion], times: Sequence[float], *, window: tuple[float, float, float, float]
+) -> Figure:
     """A picture for each run, the robot in it at several times (s). window: (left, right, below, above) in m."""
     height = 8.6 * (window[3] - window[2]) / (window[1] - window[0])
     with matplotlib.rc_context(WITHOUT_GRID):
         figure = blank(8.8, len(rows) * (height + 0.3))
         panels = figure.subplots(len(rows), 1, squeeze=False)[:, 0]
         for panel, (label, run) in zip(panels, rows.items(), strict=True):
-            simulator, _ = run.rebuild()
+            simulator = run.simulator()
             model = simulator.robot.mujoco_model(meshes=True)
             draw_ground(panel, simulator.ground.surface, window[0], window[1], window[2])
             for moment in times:
@@ -72,8 +74,8 @@ def blank(width: float, height: float) -> Figure:
     return figure
 
 
-def _draw_line(panels, label: str, run: Run, times, window, follow: bool) -> None:
-    simulator, _ = run.rebuild()
+def _draw_line(panels, label: str, run: RobotMotion, times, window, follow: bool) -> None:
+    simulator = run.simulator()
     model = simulator.robot.mujoco_model(meshes=True)
     for panel, moment in zip(panels, times, strict=True):
         sample = run.isel(time=int(np.abs(run["time"].values - moment).argmin()))
@@ -138,7 +140,7 @@ def _rectangle(half_width: float, half_height: float) -> np.ndarray:
     return np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) * [half_width, half_height]
 
 
-def draw_forces(axes: Axes, robot: Robot, sample: Run, weight_length: float) -> None:
+def draw_forces(axes: Axes, robot: Robot, sample: RobotMotion, weight_length: float) -> None:
     """Arrows of the ground's forces on the feet, `weight_length` (m) long for the robot's weight."""
     position = np.asarray(robot.foot_poses(robot.kinematics(sample["configuration"].values))[0])
     force = sample["wrench_world"].values[:, :3]

@@ -10,7 +10,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from softground.bridges.animation import animate
 from softground.papers.study import Findings, Options, Row, Study, Table, document
 from softground.runs.figures import save_figure
 from softground.whole_file import write_whole
@@ -25,7 +24,8 @@ def write_report(folder: Path, study: Study, findings: Findings, options: Option
     for name, video in findings.videos.items():
         video.run.save(folder / f"{name}.nc")
         if not options.quick:
-            animate(video.run, folder / f"{name}.mp4", fps=20, speed=video.speed, title=video.title, progress=False)
+            path = folder / f"{name}.mp4"
+            video.run.video(path, fps=20, speed=video.speed, title=video.title, progress=False)
     report = report_text(study, findings, options)
     path = write_whole(folder / "report.md", lambda path: path.write_text(report, encoding="utf-8"))
     result = json.dumps(document(study, findings), indent=2) + "\n"

@@ -15,6 +15,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from softground.planning import Plan
 from softground.runs import Run
 
 Row = dict[str, Any]
@@ -41,9 +42,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Video:
-    """A run worth watching."""
+    """A run, or a plan, worth watching."""
 
-    run: Run
+    run: Run | Plan
     title: str
     speed: float = 1.0  # of the video, times life
 

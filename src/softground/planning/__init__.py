@@ -7,14 +7,15 @@ from softground.planning.dynamics.bilevel import Bilevel
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.guesses import carried_over, gallop, tracked, trot_in_place, turned, walk_at_speed
 from softground.planning.metrics import GaitMetrics, gait_metrics
-from softground.planning.plan import Plan, Report, trajectory_of
+from softground.planning.plan import Plan
 from softground.planning.planner import plan
 from softground.planning.problem import Boundary, GaitProblem, Limits, walking_problem
 from softground.planning.replay import Replay, replay
+from softground.planning.report import Report
 from softground.planning.solve import solve
 from softground.planning.splines import FootSplines
 from softground.planning.stages import Stage, standard_stages
-from softground.planning.trajectory import Trajectory
+from softground.planning.trajectory import Trajectory, trajectory_of
 
 __all__ = [
     "BaseAttitude",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 
 from softground.errors import OptionError
@@ -11,6 +10,7 @@ from softground.planning.layout import Layout
 from softground.planning.metrics import desired_speed
 from softground.planning.problem import GaitProblem
 from softground.planning.trajectory import Trajectory
+from softground.precision import require_double
 from softground.robots.base import base_motion
 from softground.runs.dataset import coordinate_names
 from softground.surfaces import HeightField, MeshSurface, Surface
@@ -20,8 +20,7 @@ OUTSIDE = 1e-6  # by which an entry may pass its bound
 
 def check_problem(problem: GaitProblem) -> None:
     """OptionError where bounds cross, or the way leads off the terrain; media are checked where they are used."""
-    if not jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]
-        raise OptionError('planning needs float64: call jax.config.update("jax_enable_x64", True) first')
+    require_double("planning")
     layout = Layout.of(problem.robot, problem.knots, 0)
     lower, upper = bounds(problem, layout)
     if not problem.costs:

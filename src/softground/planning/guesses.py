@@ -20,11 +20,11 @@ from softground.control.trot import trot
 from softground.errors import OptionError
 from softground.planning.feet import feet_along
 from softground.planning.metrics import desired_speed
-from softground.planning.plan import trajectory_of
+from softground.planning.plan import Plan
 from softground.planning.problem import GaitProblem
 from softground.planning.smoothing import smoothed
 from softground.planning.tracking import TrackJoints
-from softground.planning.trajectory import Trajectory
+from softground.planning.trajectory import Trajectory, trajectory_of
 from softground.robots import Robot
 from softground.robots.base import base_motion
 from softground.runs import Run, run
@@ -100,9 +100,11 @@ def trot_in_place(
     return _simulated(problem, eps, gait, posture, settle=0.5, label="the trot in place")
 
 
-def carried_over(problem: GaitProblem, plan: Run, eps: float = 1.0) -> Trajectory:
+def carried_over(problem: GaitProblem, past: Plan | Run, eps: float = 1.0) -> Trajectory:
     """The gait of a plan (or a run), for this problem's ground: turned from slope to slope, else tracked; eps in W."""
-    gait, before, after = trajectory_of(plan), plan.rebuild()[0].ground.surface, problem.ground.surface
+    gait = past.trajectory if isinstance(past, Plan) else trajectory_of(past)
+    before = past.problem.ground.surface if isinstance(past, Plan) else past.surface
+    after = problem.ground.surface
     if problem.robot.planar and isinstance(before, Plane) and isinstance(after, Plane):
         return turned(problem.robot, gait, _rise(after) - _rise(before))
     return tracked(problem, gait, eps)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +42,11 @@ class GaitMetrics:
 
     def as_dict(self) -> dict:
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> GaitMetrics:
+        """The metrics of `as_dict`, also by way of JSON."""
+        return cls(**{**fields, "lifts": tuple(fields["lifts"])})
 
 
 def gait_metrics(problem: GaitProblem, trajectory: Trajectory) -> GaitMetrics:

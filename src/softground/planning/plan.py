@@ -1,83 +1,43 @@
-"""What planning gives: a trajectory, how it was found, how good it is; as a dataset like that of a run."""
+"""What planning gives: a trajectory, the problem that it solves, how it was found and how good it is."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
+import xarray as xr
 
 from softground.contact.feet import contact_jacobian, feet_in_ground, wrench_in_world
-from softground.errors import FileFormatError
 from softground.planning.metrics import GaitMetrics
+from softground.planning.plan_file import plan_dataset, plan_parts
 from softground.planning.problem import GaitProblem
+from softground.planning.replay import Replay, replay
+from softground.planning.report import Report, Solution
 from softground.planning.smoothing import smoothed
 from softground.planning.trajectory import Trajectory
-from softground.runs.dataset import RunInfo
-from softground.runs.run import Run
-from softground.simulation.controllers import TorqueSequence
-from softground.simulation.simulator import Record, Simulator, State
+from softground.runs import RobotMotion, Run
+from softground.runs.dataset import motion_dataset, with_recipes
+from softground.runs.file import checked_run, holds_plan, read_netcdf, write_dataset
+from softground.runs.recipe import simulator_recipe
+from softground.simulation.simulator import Simulator
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
-class StageReport:
-    """How one stage went."""
-
-    eps: float
-    hessian: str
-    coarse: int  # steps of the problem joined to one
-    converged: bool
-    reason: str
-    iterations: int
-    objective: float
-    violation: float
-    optimality: float
-    seconds: float
-    callback_seconds: dict[str, float]
-    callback_calls: dict[str, int]
-    history: list[tuple[float, float, float]] = field(repr=False)  # objective, violation, optimality
-
-
-@dataclass(frozen=True)
-class Report:
-    """How a solve went. Violations are in the rows' units: m/s, rad/s, 100 N, 100 N m, decimetres, rad."""
-
-    status: str  # "converged", "feasible", "interrupted" or "failed"
-    reason: str
-    iterations: int
-    objective: float
-    violation: float
-    optimality: float
-    seconds: float  # of the optimiser with its callbacks
-    compile_seconds: float  # before: patterns and compilation
-    stages: list[StageReport]
-
-    def summary(self) -> dict:
-        """The report without histories, for JSON."""
-        result = asdict(self)
-        for stage in result["stages"]:
-            stage.pop("history")
-        return result
-
-
-class Solution(NamedTuple):
-    """The optimiser's own numbers, from which derivatives of the optimum follow (`planning.sensitivity`)."""
-
-    unknowns: np.ndarray
-    multipliers: np.ndarray  # of rows: cost + multipliers . rows is stationary
-    eps: float  # W
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Plan:
     """A planned gait: its problem, the trajectory found, how it was found and how good it is.
 
     >>> import softground as sg
     >>> [field for field in sg.Plan.__dataclass_fields__]
-    ['problem', 'trajectory', 'eps', 'metrics', 'report', 'solution']
+    ['problem', 'trajectory', 'eps', 'metrics', 'report', 'solution', 'title', 'command']
+
+    `plan.save("gait.nc")` keeps it, `Plan.load("gait.nc")` reads it, and `plan.replay()` tries it in the simulator.
     """
 
     problem: GaitProblem
@@ -86,80 +46,129 @@ class Plan:
     metrics: GaitMetrics
     report: Report
     solution: Solution | None = None  # none where the last stage joined steps of the problem
+    title: str = ""
+    command: str = ""  # that asked for it, if one did
+
+    # -- kept ----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, path: str | Path) -> Plan:
+        """Read a plan file, also one of softground 0.1; FileFormatError says what is wrong with other files.
+
+        A file of softground 0.1 does not hold the problem's costs, constraints, limits and boundaries: its plan can do
+        all that others can but be differentiated (`sensitivity`). Nor do files hold costs and constraints that are
+        plain functions, or classes of your own that have not been imported.
+        """
+        return cls.from_dataset(read_netcdf(path, "plan", "plan"), path)
+
+    @classmethod
+    def from_dataset(cls, dataset: xr.Dataset, path: str | Path) -> Plan:
+        """The plan in what was read from `path`."""
+        fields, motion = plan_parts(dataset, path)
+        plan = cls(**fields)
+        vars(plan)["motion"] = motion  # as it was written: nothing need be computed
+        return plan
+
+    def save(self, path: str | Path) -> Path:
+        """Write the plan to a file (netCDF), whole or not at all. Folders are made as needed."""
+        return write_dataset(path, plan_dataset(self))
+
+    # -- read ----------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        robot, seconds = self.problem.robot.name, self.trajectory.seconds
+        found = f"{self.report.status}, {self.metrics.speed:.3g} m/s"
+        return f"<Plan: {self.title or robot}, {seconds:g} s, {self.trajectory.knots} knots, {found}>"
+
+    @cached_property
+    def motion(self) -> RobotMotion:
+        """The gait over time, one sample per step: what is drawn and measured as that of a run is."""
+        return _motion(self.problem, self.trajectory, self.eps, self.title)
 
     def summary(self) -> dict[str, Any]:
         """Everything about the plan but its trajectory, for JSON."""
         return {"metrics": self.metrics.as_dict(), "eps_w": self.eps, "report": self.report.summary()}
 
-    def run(self, command: str = "", title: str = "") -> Run:
-        """The plan in the format of a run: one sample per step, the last state in the recipe."""
-        simulator = Simulator(self.problem.robot, smoothed(self.problem.ground, self.eps), self.problem.dt)
-        history = _record(simulator, self.trajectory, self.problem.met_at * self.problem.dt)
-        start, final = (_state(simulator, self.trajectory, knot) for knot in (0, -1))
-        torque = self.trajectory.torque
-        info = RunInfo(
-            steps=len(torque),
-            outside_data=int(history.outside_data.any(1).sum()),
-            compile_seconds=self.report.compile_seconds,
-            command=command,
-            title=title,
-        )
-        torques = TorqueSequence(torque, np.asarray(self.problem.dt), np.asarray(0.0))
-        run = Run.of(simulator, start, final, history, torques, info)
-        dataset = run.dataset
-        dataset.attrs["plan"] = json.dumps({"metrics": self.metrics.as_dict(), "report": asdict(self.report)})
-        if self.solution is not None:
-            note = {"eps_w": self.solution.eps}
-            dataset["plan_unknowns"] = ("unknown", self.solution.unknowns, note)
-            dataset["plan_multipliers"] = ("row", self.solution.multipliers, note)
-        return run
+    def troubles(self) -> list[str]:
+        """What a user must know of a plan that is not as asked, one line each."""
+        lines, report = [], self.report
+        if report.status == "interrupted":
+            lines.append(f"interrupted: the best gait until then, violation {report.violation:.1e}")
+        if report.status == "failed":
+            lines.append(
+                f"not feasible ({report.reason}): violation {report.violation:.1e}; give it more time or another guess"
+            )
+        outside = int(self.motion["outside_data"].any("foot").sum())
+        if outside:
+            lines.append(
+                f"{outside} of {len(self.trajectory.torque)} steps have a foot deeper or more tilted than the "
+                "medium's data: forces there are extrapolated"
+            )
+        return lines
+
+    # -- tried ---------------------------------------------------------------------------------------------
+
+    def replay(self, **options: Any) -> tuple[Replay, Run]:
+        """Run the gait in the simulator, in small steps on sharp ground; options as of `softground.planning.replay`."""
+        return replay(self, **options)
+
+    # -- shown ---------------------------------------------------------------------------------------------
+
+    def plot(self, path: str | Path | None = None, title: str = "") -> Figure:
+        """Forces, sinkage, the base's motion and the motors' power over time; written to `path` if one is given."""
+        return self.motion.plot(path, title)
+
+    def video(self, path: str | Path, **options: Any) -> Path:
+        """Render the gait as a video (mp4 or gif); options as of `softground.bridges.animation.animate`."""
+        return self.motion.video(path, **options)
+
+    def view(self, **options: Any) -> None:
+        """Open the gait in the viewer, in a browser; options as of `softground.bridges.viewer.view_run`."""
+        from softground.bridges.viewer import view_run
+
+        view_run(self, **options)
 
 
-def _state(simulator: Simulator, trajectory: Trajectory, knot: int) -> State:
-    state = simulator.initial_state(trajectory.q[knot], trajectory.v[knot])
-    time = 0.0 if knot == 0 else trajectory.seconds
-    return State(jnp.asarray(time), state.q, state.v, state.memory, state.twists)
+def _motion(problem: GaitProblem, trajectory: Trajectory, eps: float, title: str = "") -> RobotMotion:
+    """The motion of a trajectory on the problem's ground at temperature eps (W): one sample per step."""
+    simulator = Simulator(problem.robot, smoothed(problem.ground, eps), problem.dt)
+    time = np.arange(len(trajectory.torque)) * trajectory.dt
+    values = _values_in(simulator, trajectory, problem.met_at * problem.dt)
+    arrays: dict[str, np.ndarray] = {}
+    recipe = {"simulator": simulator_recipe(simulator, arrays)}
+    return RobotMotion(with_recipes(motion_dataset(simulator, time, values, title), recipe, arrays))
 
 
-def _record(simulator: Simulator, trajectory: Trajectory, until_met: float) -> Record:
+def _values_in(simulator: Simulator, trajectory: Trajectory, until_met: float) -> dict[str, np.ndarray]:
     """What happens in every step of a trajectory: the wrenches follow from the feet's next twists, and from their
     poses `until_met` (s) after the step began."""
     robot, surface, medium = simulator.robot, simulator.ground.surface, simulator.feet_medium
 
-    def one(time, q, v, v_next, torque):
+    def one(q, v_next):
         feet = feet_in_ground(robot, robot.kinematics(q), surface)
         outside = jax.vmap(lambda medium, foot: medium.outside_data(foot))(medium, feet)
         kin = robot.kinematics(robot.integrate(q, v_next, until_met))
         met = feet_in_ground(robot, kin, surface)
         twists = contact_jacobian(met, robot.foot_jacobians(kin), medium) @ v_next
         wrenches = jax.vmap(lambda medium, foot, u: medium.law(foot, (), simulator.dt).wrench(u))(medium, met, twists)
-        true = jnp.ones((), bool)
-        world = wrench_in_world(met, wrenches, medium)
-        zero = jnp.zeros((), int)
-        return Record(time, q, v, torque, world, feet.depth, feet.tilt, twists, zero, true, true, outside)
+        return {
+            "wrench_world": wrench_in_world(met, wrenches, medium),
+            "depth": feet.depth,
+            "tilt": feet.tilt,
+            "twist": twists,
+            "outside_data": outside,
+        }
 
-    steps = len(trajectory.torque)
-    time = np.arange(steps) * trajectory.dt
-    arrays = (time, trajectory.q[:-1], trajectory.v[:-1], trajectory.v[1:], trajectory.torque)
-    return jax.tree.map(np.asarray, jax.jit(jax.vmap(one))(*arrays))
-
-
-def solution_of(run: Run) -> Solution:
-    """The optimiser's solution in a plan's run."""
-    if "plan_multipliers" not in run:
-        raise FileFormatError("this run holds no solution of an optimiser: plan it with `softground plan`")
-    unknowns, multipliers = run["plan_unknowns"], run["plan_multipliers"]
-    return Solution(unknowns.values, multipliers.values, float(unknowns.attrs["eps_w"]))
+    found = jax.jit(jax.vmap(one))(trajectory.q[:-1], trajectory.v[1:])
+    return {
+        "configuration": trajectory.q[:-1],
+        "velocity": trajectory.v[:-1],
+        "torque": trajectory.torque,
+        **jax.tree.map(np.asarray, found),
+    }
 
 
-def trajectory_of(run: Run) -> Trajectory:
-    """The trajectory in a plan's (or a run's) run, sampled at every step."""
-    if int(run.attrs["every"]) != 1:
-        raise FileFormatError(f"a trajectory needs a sample at every step, this run keeps one of {run.attrs['every']}")
-    _, final = run.rebuild("final")
-    return Trajectory(
-        np.concatenate([run["configuration"].values, np.asarray(final.q)[None]]),
-        np.concatenate([run["velocity"].values, np.asarray(final.v)[None]]),
-        run["torque"].values,
-        float(run.attrs["dt_s"]),
-    )
+def load_motion(path: str | Path) -> Run | Plan:
+    """The run or the plan in a netCDF file."""
+    dataset = read_netcdf(path)
+    return Plan.from_dataset(dataset, path) if holds_plan(dataset) else Run(checked_run(dataset, path))

@@ -11,11 +11,12 @@ from softground.planning.dynamics.bilevel import Bilevel
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.guesses import carried_over, gallop, trot_in_place, walk_at_speed
 from softground.planning.objectives import objective_named, stages_for
-from softground.planning.plan import Plan
+from softground.planning.plan import Plan, load_motion
 from softground.planning.problem import GaitProblem, walking_problem
 from softground.planning.solve import solve
 from softground.planning.stages import bilevel_stages, standard_stages
 from softground.planning.trajectory import Trajectory
+from softground.precision import require_double
 from softground.robots import Robot
 from softground.runs import Run
 from softground.simulation import Ground
@@ -31,7 +32,7 @@ def plan(
     speed: float = 0.4,
     *,
     objective: str = "effort",
-    guess: str | Path | Run | Trajectory = "walk",
+    guess: str | Path | Plan | Run | Trajectory = "walk",
     knots: int = 181,
     dt: float = 0.05,
     period: float = 3.0,
@@ -50,10 +51,10 @@ def plan(
     eps: temperature at which the gait is planned, W. dynamics: "closed-form", or "bilevel" as in zhu2021.
     seconds: time limit of the optimiser, s. state: file in which the solve is kept as it goes; given again, it goes on.
 
-    `Plan.report` says how it went, `Plan.run()` is the gait as a run: to save, to view, to `replay`.
+    `Plan.report` says how it went; `save`, `view` and `replay` are what most do next.
 
         plan = sg.plan(sg.Robot.load("robosimian"), sg.sand(strength=2), speed=0.4)  # half a minute
-        plan.run().save("gait.nc")
+        plan.save("gait.nc")
 
     A foot drawn along for three steps, from a guess in which it rests:
 
@@ -64,6 +65,7 @@ def plan(
     >>> print(f"{plan.metrics.speed:.2f} m/s")
     0.10 m/s
     """
+    require_double("planning")  # before a guess is simulated for it
     form, aim = dynamics_named(dynamics), objective_named(objective)
     soil = ground if isinstance(ground, Ground) else Ground(ground)
     problem = aim(walking_problem(robot, soil, speed, knots=knots, dt=dt, period=period))
@@ -85,14 +87,14 @@ def dynamics_named(name: str) -> type[Dynamics]:
     return DYNAMICS[name]
 
 
-def guess_for(problem: GaitProblem, guess: str | Path | Run | Trajectory, eps: float) -> Trajectory:
+def guess_for(problem: GaitProblem, guess: str | Path | Plan | Run | Trajectory, eps: float) -> Trajectory:
     """A guess: by name, from a gait or the file of one, or as it is."""
     if isinstance(guess, Trajectory):
         return guess
-    if isinstance(guess, Run):
+    if isinstance(guess, Plan | Run):
         return carried_over(problem, guess, eps)
     if str(guess).endswith(".nc"):
-        return carried_over(problem, Run.load(guess), eps)
+        return carried_over(problem, load_motion(guess), eps)
     if guess not in GUESSES:
         raise OptionError(unknown_name("guess", str(guess), [*GUESSES, "FILE.nc"]))
     return GUESSES[str(guess)](problem, eps)

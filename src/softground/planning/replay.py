@@ -7,12 +7,12 @@ so: 2 ms, ground a thousand times sharper.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from softground.errors import OptionError
 from softground.planning.feet import feet_along
-from softground.planning.plan import trajectory_of
 from softground.planning.smoothing import smoothed
 from softground.planning.tracking import TrackJoints
 from softground.planning.trajectory import Trajectory
@@ -20,6 +20,9 @@ from softground.robots import Robot
 from softground.robots.base import base_motion
 from softground.runs import Run, run
 from softground.simulation import Ground, Simulator
+
+if TYPE_CHECKING:
+    from softground.planning.plan import Plan
 
 TIME_STEP, EPS = 0.002, 1e-3
 
@@ -44,19 +47,18 @@ class Replay:
 
 
 def replay(
-    plan: Run, *, dt: float = TIME_STEP, eps: float = EPS, progress: bool = False, **gains
+    plan: Plan, *, dt: float = TIME_STEP, eps: float = EPS, progress: bool = False, **gains
 ) -> tuple[Replay, Run]:
-    """Run a planned gait (`Plan.run`, or a file of it) in the simulator; the report, and the run.
+    """Run a planned gait in the simulator, in steps of dt (s) on ground of eps (W); the report, and the run.
 
     gains: frequency and damping ratio of the joint servos, see `control.posture.servo_gains`.
     """
-    planned, _ = plan.rebuild()
-    trajectory = trajectory_of(plan)
+    robot, ground, trajectory = plan.problem.robot, plan.problem.ground, plan.trajectory
     times = trajectory.dt / dt
     if times < 1 or not np.isclose(times, round(times)):
         raise OptionError(f"steps of a replay must divide those of the plan, {trajectory.dt:g} s; {dt:g} s do not")
-    run_again = simulate(planned.robot, planned.ground, trajectory, dt=dt, eps=eps, progress=progress, **gains)
-    return _compare(planned.robot, planned.ground, trajectory, run_again), run_again
+    run_again = simulate(robot, ground, trajectory, dt=dt, eps=eps, progress=progress, **gains)
+    return _compare(robot, ground, trajectory, run_again), run_again
 
 
 def simulate(

@@ -26,14 +26,15 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
+from softground.errors import OptionError
 from softground.media.wrench_space import WrenchSpace
 from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.closed_form import ClosedForm
-from softground.planning.plan import Solution
-from softground.planning.problem import GaitProblem
+from softground.planning.plan import Plan
 from softground.planning.solve import transcribed
 from softground.planning.terrain import on_surface
 from softground.planning.transcription import Transcription
+from softground.precision import require_double
 from softground.robots import Robot
 
 P = TypeVar("P")
@@ -47,17 +48,19 @@ class Physics(NamedTuple):
 
 
 def slope_of_optimum(
-    problem: GaitProblem,
-    solution: Solution,
+    plan: Plan,
     physics: Callable[[P], Physics],
     at: P,
     dynamics: type[Dynamics] = ClosedForm,
 ) -> P:
-    """Derivative of a problem's least cost by parameters (an array or a pytree of them).
+    """Derivative of the least cost of a plan's problem by parameters (an array or a pytree of them).
 
     physics: what the parameters mean; at `at` it must be the physics of the problem itself.
     """
-    transcription = transcribed(problem, dynamics)
+    require_double("the derivative of an optimum")
+    if plan.solution is None:
+        raise OptionError("the plan holds no solution of an optimiser: let the last stage solve the whole problem")
+    solution, transcription = plan.solution, transcribed(plan.problem, dynamics)
 
     @eqx.filter_jit
     def slope(z, multipliers, eps, at):

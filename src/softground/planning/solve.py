@@ -22,8 +22,9 @@ from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.metrics import gait_metrics
 from softground.planning.nlp import Nlp
-from softground.planning.plan import Plan, Report, Solution, StageReport
+from softground.planning.plan import Plan
 from softground.planning.problem import GaitProblem, coarser
+from softground.planning.report import Report, Solution, StageReport
 from softground.planning.stages import Stage, standard_stages
 from softground.planning.trajectory import Trajectory
 from softground.planning.transcription import Transcription

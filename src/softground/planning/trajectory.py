@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from softground.errors import OptionError
+from softground.errors import FileFormatError, OptionError
+from softground.runs import Run
 
 
 class Trajectory(NamedTuple):
@@ -45,3 +46,16 @@ class Trajectory(NamedTuple):
         middle = before[:-1] + self.dt / 2
         torque = np.array([np.interp(after[:-1] + dt / 2, middle, column) for column in self.torque.T]).T
         return Trajectory(q, v, torque.reshape(knots - 1, -1), dt)
+
+
+def trajectory_of(run: Run) -> Trajectory:
+    """The trajectory of a run that was sampled at every step."""
+    if int(run.attrs["every"]) != 1:
+        raise FileFormatError(f"a trajectory needs a sample at every step, this run keeps one of {run.attrs['every']}")
+    final = run.state("final")
+    return Trajectory(
+        np.concatenate([run["configuration"].values, np.asarray(final.q)[None]]),
+        np.concatenate([run["velocity"].values, np.asarray(final.v)[None]]),
+        run["torque"].values,
+        float(run.attrs["dt_s"]),
+    )

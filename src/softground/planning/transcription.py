@@ -41,6 +41,7 @@ from softground.planning.problem import GaitProblem
 from softground.planning.sampling import random_unknowns
 from softground.planning.terrain import generic, on_surface, same_kind
 from softground.planning.trajectory import Trajectory
+from softground.precision import require_double
 
 HESSIANS = ("gauss-newton", "exact")
 #: What of a problem is constant in the compiled programmes, beside robot and medium.
@@ -51,6 +52,7 @@ class Transcription:
     """A gait problem as blocks, with compiled derivatives. `nlp` makes the NLP for one smoothing eps."""
 
     def __init__(self, problem: GaitProblem, dynamics: type[Dynamics] = ClosedForm):
+        require_double("differentiating a problem twice")
         self.problem = problem
         self.dynamics = dynamics(problem.robot, problem.ground, problem.dt, problem.met_at)
         self.surface = problem.ground.surface

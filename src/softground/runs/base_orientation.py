@@ -14,20 +14,20 @@ from scipy.ndimage import uniform_filter1d
 from scipy.spatial.transform import Rotation
 
 if TYPE_CHECKING:
-    from softground.runs.run import Run
+    from softground.runs.motion import RobotMotion
 
 AVERAGED = 1.0
 """s, over which heading and ground are averaged where a way is measured: waddling from foot to foot is no turn, and a
 bump no slope."""
 
 
-def turned(run: Run) -> Rotation:
+def turned(run: RobotMotion) -> Rotation:
     """Rotation (world axes) of the base from the start of the run to every sample."""
     orientation = Rotation.from_quat(run["base_quaternion"].values, scalar_first=True)
     return orientation * orientation[0].inv()
 
 
-def base_tilt(run: Run) -> Float[np.ndarray, " t"]:
+def base_tilt(run: RobotMotion) -> Float[np.ndarray, " t"]:
     """Angle (rad) by which the base leans away from how it stood at the start of the run.
 
     Taken is the direction, fixed in the base, that pointed up (against gravity) at the start: by how much it is off up
@@ -44,7 +44,7 @@ def angle_between(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.arctan2(np.linalg.norm(np.cross(one, other), axis=-1), np.sum(one * other, axis=-1))
 
 
-def heading(run: Run) -> Float[np.ndarray, " t"]:
+def heading(run: RobotMotion) -> Float[np.ndarray, " t"]:
     """Angle (rad, to the left) by which the base has turned about the ground's normal since the start of the run.
 
     A rotation is a turn about the normal and then a lean, about an axis in the ground; this is the turn. Where the

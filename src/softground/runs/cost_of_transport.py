@@ -15,7 +15,7 @@ where its front is.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -26,7 +26,9 @@ from softground.runs.stances import find_stances
 from softground.runs.way import way_ahead
 
 if TYPE_CHECKING:
-    from softground.runs.run import Run
+    from softground.runs.motion import RobotMotion
+
+M = TypeVar("M", bound="RobotMotion")
 
 SHORTEST_WAY = 1e-3
 """m: a robot that moves less goes nowhere."""
@@ -89,7 +91,7 @@ class WalkCost:
         return np.array([cost for cost in costs if cost is not None])
 
 
-def walk_cost(run: Run, start: float | None = None, end: float | None = None) -> WalkCost:
+def walk_cost(run: RobotMotion, start: float | None = None, end: float | None = None) -> WalkCost:
     """Cost of transport of a run between two times (s), by default all of it."""
     if run.sizes["motor"] == 0:
         raise OptionError(f"{run.attrs['robot']} has no motors, so moving costs it nothing")
@@ -103,7 +105,7 @@ def walk_cost(run: Run, start: float | None = None, end: float | None = None) ->
     return WalkCost(None, cost_over(part), stances)
 
 
-def _between(run: Run, start: float | None, end: float | None) -> Run:
+def _between(run: RobotMotion, start: float | None, end: float | None) -> RobotMotion:
     part = run.sel(time=slice(start, end))
     if part.sizes["time"] < 2:
         first, last = float(run["time"][0]), float(run["time"][-1])
@@ -111,12 +113,12 @@ def _between(run: Run, start: float | None, end: float | None) -> Run:
     return part
 
 
-def with_way(run: Run) -> Run:
+def with_way(run: M) -> M:
     """A run with the `way` (m) of its centre of mass ahead, since its start, and its `height` (m) over the ground."""
     return run.assign(way=("time", way_ahead(run)), height=("time", run.height()))
 
 
-def cost_over(run: Run) -> Cost:
+def cost_over(run: RobotMotion) -> Cost:
     """Cost of transport over all samples of a run `with_way`, or of a part of it."""
     time, way, work = run["time"].values, run["way"].values, motor_work(run)
     return Cost(

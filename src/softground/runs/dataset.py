@@ -20,6 +20,8 @@ from softground.runs.recipe import simulator_recipe
 from softground.simulation.simulator import Record, Simulator, State
 
 FORMAT, VERSION = "softground-run", 2
+OF_SOLVER = ("iterations", "converged")
+"""Variables that only a simulation has: they tell of its steps, not of the motion."""
 
 WRENCH_AXES = ("fx", "fy", "fz", "tx", "ty", "tz")
 TWIST_AXES = ("vx", "vy", "vz", "wx", "wy", "wz")
@@ -109,9 +111,6 @@ def run_dataset(
     simulator: Simulator, start: State, final: State, history: Record, control: Any, info: RunInfo
 ) -> xr.Dataset:
     """Dataset of a run from `start` to `final` under `control`; `history` has a leading axis of samples."""
-    robot = simulator.robot
-    values = _values(robot, history)
-    dims = {name: ("time", *VARIABLES[name][0]) for name in VARIABLES}
     arrays: dict[str, np.ndarray] = {}
     recipe = {
         "simulator": simulator_recipe(simulator, arrays),
@@ -119,32 +118,49 @@ def run_dataset(
         "final": describe(final, arrays, "final"),
         "control": describe(control, arrays, "control"),
     }
-    variables = {name: (dims[name], values[name], _attributes(name)) for name in VARIABLES}
-    aside = {name: _put_aside(name, array) for name, array in arrays.items()}
-    return xr.Dataset(
-        variables | aside,
-        coords=_coordinates(simulator, history),
-        attrs={
+    motion = motion_dataset(simulator, np.asarray(history.time), _values(history), info.title)
+    return with_recipes(motion, recipe, arrays).assign_attrs(
+        {
             "format": FORMAT,
             "format_version": VERSION,
             "softground_version": importlib.metadata.version("softground"),
-            "title": info.title or f"{robot.name} on {public_name(type(simulator.ground.medium))}",
+            **info.attributes(),
+        }
+    )
+
+
+def motion_dataset(simulator: Simulator, time: np.ndarray, values: dict[str, np.ndarray], title: str) -> xr.Dataset:
+    """Dataset of a motion: `values` of `VARIABLES` at times (s), those of the base's motion are added to them."""
+    robot = simulator.robot
+    values = values | _base_motion(robot, values["configuration"])
+    return xr.Dataset(
+        {
+            name: (("time", *VARIABLES[name][0]), values[name], _attributes(name))
+            for name in VARIABLES
+            if name in values
+        },
+        coords=_coordinates(simulator, time),
+        attrs={
+            "title": title or f"{robot.name} on {public_name(type(simulator.ground.medium))}",
             "robot": robot.name,
             "mass_kg": float(robot.total_mass),
             "gravity_m_per_s2": np.asarray(robot.gravity, dtype=float),
-            "precision": str(np.asarray(history.q).dtype),
+            "precision": str(values["configuration"].dtype),
             "dt_s": float(simulator.dt),
-            **info.attributes(),
-            **{f"{key}_recipe": json.dumps(value) for key, value in recipe.items()},
         },
     )
 
 
-def _values(robot: Robot, history: Record) -> dict[str, np.ndarray]:
+def with_recipes(dataset: xr.Dataset, recipes: dict[str, Any], arrays: dict[str, np.ndarray]) -> xr.Dataset:
+    """A dataset with recipes (JSON-able), and the arrays that these have put aside."""
+    aside = {name: _put_aside(name, array) for name, array in arrays.items()}
+    return dataset.assign(aside).assign_attrs({f"{name}_recipe": json.dumps(value) for name, value in recipes.items()})
+
+
+def _values(history: Record) -> dict[str, np.ndarray]:
     names = ("torque", "wrench_world", "depth", "tilt", "twist", "iterations", "converged", "outside_data")
     values = {name: np.asarray(getattr(history, name)) for name in names}
-    values |= {"configuration": np.asarray(history.q), "velocity": np.asarray(history.v)}
-    return values | _base_motion(robot, values["configuration"])
+    return values | {"configuration": np.asarray(history.q), "velocity": np.asarray(history.v)}
 
 
 def _base_motion(robot: Robot, configurations: np.ndarray) -> dict[str, np.ndarray]:
@@ -173,7 +189,7 @@ def _put_aside(name: str, array: np.ndarray):
     return dims, array, {"units": "see recipe", "long_name": f"{name} of the recipe", "frame": "see recipe"}
 
 
-def _coordinates(simulator: Simulator, history: Record) -> dict[str, Any]:
+def _coordinates(simulator: Simulator, time: np.ndarray) -> dict[str, Any]:
     robot = simulator.robot
     q_names, q_units, v_units = coordinate_names(robot)
     motors = list(robot.actuated)
@@ -182,7 +198,7 @@ def _coordinates(simulator: Simulator, history: Record) -> dict[str, Any]:
     return {
         "time": (
             "time",
-            np.asarray(history.time),
+            time,
             {"units": "s", "long_name": "time at the start of the step"},
         ),
         "q": named("q", q_names, "entries of the configuration"),

@@ -21,7 +21,7 @@ from softground.runs.placement import Placement
 from softground.simulation.simulator import Simulator, feet_of
 
 if TYPE_CHECKING:
-    from softground.runs.run import Run
+    from softground.runs.motion import RobotMotion
 
 LOWEST_SHARE = 0.5
 """Height of the centre of mass of a robot that has fallen, as a share of its height when standing."""
@@ -40,9 +40,9 @@ class Fall:
     reason: str
 
 
-def find_fall(run: Run) -> Fall | None:
+def find_fall(run: RobotMotion) -> Fall | None:
     """The fall of a run; None where the robot stayed on its feet."""
-    end, ended = float(run["time"][-1]), str(run.attrs["ended"])
+    end, ended = float(run["time"][-1]), str(run.attrs.get("ended", ""))  # what was only planned did not end
     if ended == "non-finite":
         return Fall(end, "the state became non-finite")
     if not run.sizes["motor"]:

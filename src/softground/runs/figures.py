@@ -15,7 +15,7 @@ from softground.runs.motor_work import motor_power
 from softground.whole_file import write_whole
 
 if TYPE_CHECKING:
-    from softground.runs.run import Run
+    from softground.runs.motion import RobotMotion
 
 #: Okabe and Ito's colours, which the colour-blind can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -35,7 +35,7 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def run_figure(run: Run, title: str = "") -> Figure:
+def run_figure(run: RobotMotion, title: str = "") -> Figure:
     """One column of panels over time; a curve per foot where there are feet."""
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(7.0, 8.2), layout="constrained")
@@ -60,23 +60,23 @@ def save_figure(figure: Figure, path: str | Path) -> Path:
     return write_whole(path, lambda file: figure.savefig(file, dpi=160))
 
 
-def _per_foot(axes: Axes, run: Run, values: np.ndarray, label: str) -> None:
+def _per_foot(axes: Axes, run: RobotMotion, values: np.ndarray, label: str) -> None:
     for i, name in enumerate(run["foot"].values):
         style = "-" if i % 2 == 0 else (0, (4, 3))  # in the plane left and right coincide: show both
         axes.plot(run["time"], values[:, i], ls=style, color=COLOURS[i % len(COLOURS)], label=_plain(name))
     axes.set_ylabel(label)
 
 
-def _draw_normal_force(axes: Axes, run: Run) -> None:
+def _draw_normal_force(axes: Axes, run: RobotMotion) -> None:
     _per_foot(axes, run, run.vertical_force(), "vertical force (N)")
     axes.axhline(run.weight / run.sizes["foot"], color="#777777", lw=0.9, ls=":", label="weight / feet")
 
 
-def _draw_tangential_force(axes: Axes, run: Run) -> None:
+def _draw_tangential_force(axes: Axes, run: RobotMotion) -> None:
     _per_foot(axes, run, run["wrench_world"].sel(wrench_axis="fx").values, "force along x (N)")
 
 
-def _draw_depth(axes: Axes, run: Run) -> None:
+def _draw_depth(axes: Axes, run: RobotMotion) -> None:
     depth = 1000 * run["depth"].values
     _per_foot(axes, run, depth, "depth (mm)")
     axes.axhline(0.0, color="#a98c59", lw=1.0)
@@ -84,7 +84,7 @@ def _draw_depth(axes: Axes, run: Run) -> None:
     axes.invert_yaxis()  # down is down; the brown line is the surface
 
 
-def _draw_base(axes: Axes, run: Run) -> None:
+def _draw_base(axes: Axes, run: RobotMotion) -> None:
     axes.plot(run["time"], run.height("base_position"), color=COLOURS[-1])
     axes.set_ylabel("base over ground (m)")
     pitch = axes.twinx()
@@ -95,7 +95,7 @@ def _draw_base(axes: Axes, run: Run) -> None:
     pitch.grid(False)
 
 
-def _draw_power(axes: Axes, run: Run) -> None:
+def _draw_power(axes: Axes, run: RobotMotion) -> None:
     power = motor_power(run)
     axes.plot(run["time"], np.maximum(power, 0).sum(1), color=COLOURS[0])
     axes.plot(run["time"], np.minimum(power, 0).sum(1), color=COLOURS[4])

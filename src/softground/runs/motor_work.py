@@ -21,10 +21,10 @@ import numpy as np
 from jaxtyping import Float
 
 if TYPE_CHECKING:
-    from softground.runs.run import Run
+    from softground.runs.motion import RobotMotion
 
 
-def motor_work(run: Run) -> Float[np.ndarray, "t-1 m"]:
+def motor_work(run: RobotMotion) -> Float[np.ndarray, "t-1 m"]:
     """Mechanical work (J) of every motor from each sample to the next, positive when it drives."""
     torque = run["torque"].values
     position = run["configuration"].sel(q=run["motor"].values).values
@@ -33,7 +33,7 @@ def motor_work(run: Run) -> Float[np.ndarray, "t-1 m"]:
     return mean_torque * np.diff(position, axis=0)
 
 
-def motor_power(run: Run) -> Float[np.ndarray, "t m"]:
+def motor_power(run: RobotMotion) -> Float[np.ndarray, "t m"]:
     """Mechanical power (W) of every motor, positive when it drives: mean from each sample to the next.
 
     Of the last sample, which nothing follows, it is that at the start of its step.
@@ -43,6 +43,6 @@ def motor_power(run: Run) -> Float[np.ndarray, "t m"]:
     return np.concatenate([between, last[None]])
 
 
-def _steps(run: Run) -> Float[np.ndarray, " t-1"]:
+def _steps(run: RobotMotion) -> Float[np.ndarray, " t-1"]:
     """Number of steps from each sample to the next."""
     return np.maximum(np.round(np.diff(run["time"].values) / float(run.attrs["dt_s"])), 1.0)

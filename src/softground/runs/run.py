@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-import xarray as xr
-from jaxtyping import Float
 
-from softground.errors import FileFormatError, OptionError
-from softground.robots import Robot
-from softground.runs.base_orientation import up_against
-from softground.runs.cost_of_transport import WalkCost, walk_cost
-from softground.runs.dataset import VARIABLES, RunInfo, run_dataset
-from softground.runs.description import is_opaque, restore
-from softground.runs.fall import Fall, find_fall
+from softground.errors import FileFormatError
+from softground.precision import require_double
+from softground.runs.dataset import RunInfo, run_dataset
+from softground.runs.description import is_opaque
 from softground.runs.file import read_dataset, write_dataset
-from softground.runs.recipe import build_simulator
-from softground.runs.stances import Stance, find_stances
+from softground.runs.motion import RobotMotion
 from softground.runs.summary import summarise, troubles
 from softground.simulation.simulator import Record, Simulator, State
-from softground.surfaces import Surface
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Run:
+class Run(RobotMotion):
     """A run, or a part of one: samples over time, each variable with its unit, meaning and frame.
 
     >>> import softground as sg
@@ -48,8 +34,6 @@ class Run:
 
     Everything is stored in `dataset`, an `xarray.Dataset`, also what is needed to build the simulator again.
     """
-
-    dataset: xr.Dataset
 
     # -- made and kept -------------------------------------------------------------------------------------
 
@@ -69,82 +53,12 @@ class Run:
 
     # -- read ----------------------------------------------------------------------------------------------
 
-    def __getitem__(self, name: str) -> xr.DataArray:
-        return self.dataset[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.dataset
-
     def __repr__(self) -> str:
         time, fall = self["time"].values, self.fall()
         how = str(self.attrs["ended"]) if fall is None else f"fell at {fall.time:.2f} s"
         return f"<Run: {self.attrs['title']}, {time[0]:g} to {time[-1]:g} s, {len(time)} samples, {how}>"
 
-    def _repr_html_(self) -> str:
-        return self.dataset._repr_html_()
-
-    @property
-    def attrs(self) -> dict[str, Any]:
-        """What is known of the run as a whole: title, robot, dt_s, ended, ..."""
-        return self.dataset.attrs
-
-    @property
-    def sizes(self) -> Mapping[Any, int]:
-        """Number of samples, feet, motors, ..."""
-        return self.dataset.sizes
-
-    def isel(self, **rows: Any) -> Run:
-        """A part of the run by numbers of samples, as `xarray.Dataset.isel`."""
-        return Run(self.dataset.isel(**rows))
-
-    def sel(self, **where: Any) -> Run:
-        """A part of the run by times (s), as `xarray.Dataset.sel`."""
-        return Run(self.dataset.sel(**where))
-
-    def assign(self, attrs: Mapping[str, Any] | None = None, **variables: Any) -> Run:
-        """The run with more variables, as `xarray.Dataset.assign`, and more attributes."""
-        return Run(self.dataset.assign(variables).assign_attrs(attrs or {}))
-
-    # -- robot and ground ----------------------------------------------------------------------------------
-
-    @cached_property
-    def robot(self) -> Robot:
-        """The robot, loaded from where it came from."""
-        return Robot.from_recipe(self._restored(self._recipe("simulator")["robot"]["recipe"]))
-
-    @cached_property
-    def surface(self) -> Surface:
-        """Of the ground."""
-        return Surface.from_dict(self._restored(self._recipe("simulator")["surface"]))
-
-    @property
-    def gravity(self) -> Float[np.ndarray, "3"]:
-        """Acceleration of free fall (m/s2, world)."""
-        return np.asarray(self.attrs["gravity_m_per_s2"], dtype=float)
-
-    @property
-    def weight(self) -> float:
-        """Of the robot, N."""
-        return float(self.attrs["mass_kg"]) * float(np.linalg.norm(self.gravity))
-
-    @property
-    def up(self) -> Float[np.ndarray, "3"]:
-        """Unit vector against gravity (world); where there is none, the world's z."""
-        return up_against(self.gravity)
-
     # -- judged --------------------------------------------------------------------------------------------
-
-    def fall(self) -> Fall | None:
-        """When and why the robot fell; None where it did not (`softground.runs.fall`)."""
-        return find_fall(self)
-
-    def stances(self) -> list[Stance]:
-        """Intervals in which a foot carries, in the order in which they begin (`softground.runs.stances`)."""
-        return find_stances(self)
-
-    def cost(self, start: float | None = None, end: float | None = None) -> WalkCost:
-        """Cost of transport between two times (s), by default of the whole run."""
-        return walk_cost(self, start, end)
 
     def summary(self) -> dict[str, Any]:
         """Names with units -> the few numbers that tell how the run went."""
@@ -154,26 +68,17 @@ class Run:
         """What a user must know of a run that did not go as asked, one line each."""
         return troubles(self)
 
-    def height(self, of: str = "center_of_mass") -> Float[np.ndarray, " t"]:
-        """Distance (m) of the centre of mass, or of another point of the run, from the ground, whatever its slope."""
-        return np.array(jax.vmap(self.surface.signed_distance)(self[of].values))
-
-    def ground_normal(self) -> Float[np.ndarray, "t 3"]:
-        """Unit normal (world) of the ground at the centre of mass."""
-        return np.array(jax.vmap(self.surface.normal)(self["center_of_mass"].values))
-
-    def vertical_force(self) -> Float[np.ndarray, "t f"]:
-        """Of the ground on every foot, against gravity, N."""
-        return self["wrench_world"].sel(wrench_axis=["fx", "fy", "fz"]).values @ self.up
-
     # -- repeated ------------------------------------------------------------------------------------------
 
     def rebuild(self, at: Literal["start", "final"] = "start") -> tuple[Simulator, State]:
         """The simulator of the run, and the state in which it began (or, to continue it, ended)."""
-        if self.attrs["precision"] == "float64" and not jax.config.jax_enable_x64:  # pyright: ignore
-            raise OptionError('the run is in float64: call jax.config.update("jax_enable_x64", True) first')
-        simulator = build_simulator(self._recipe("simulator"), self._arrays)
-        return simulator, jax.tree.map(jnp.asarray, self._restored(self._recipe(at)))
+        if self.attrs["precision"] == "float64":
+            require_double("this run, which was made with it,")
+        return self.simulator(), jax.tree.map(jnp.asarray, self.state(at))
+
+    def state(self, at: Literal["start", "final"] = "start") -> State:
+        """The state in which the run began, or ended."""
+        return self._restored(self._recipe(at))
 
     def control(self) -> Any:
         """The control of the run: a `Control`, or a policy that is an `equinox.Module`; functions are not kept."""
@@ -191,33 +96,7 @@ class Run:
         seconds = int(self.attrs["steps"]) * float(self.attrs["dt_s"])
         return simulator.run(self.control(), seconds, state=state, every=int(self.attrs["every"]), progress=progress)
 
-    def _recipe(self, name: str) -> Any:
-        return json.loads(self.attrs[f"{name}_recipe"])
-
-    def _restored(self, description: Any) -> Any:
-        return restore(description, self._arrays)
-
-    @property
-    def _arrays(self) -> dict[str, np.ndarray]:
-        """Arrays that the recipes refer to, by name."""
-        return {str(name): values.values for name, values in self.dataset.data_vars.items() if name not in VARIABLES}
-
     # -- shown ---------------------------------------------------------------------------------------------
-
-    def plot(self, path: str | Path | None = None, title: str = "") -> Figure:
-        """Forces, sinkage, the base's motion and the motors' power over time; written to `path` if one is given."""
-        from softground.runs.figures import run_figure, save_figure  # Matplotlib takes a second to import
-
-        figure = run_figure(self, title)
-        if path is not None:
-            save_figure(figure, path)
-        return figure
-
-    def video(self, path: str | Path, **options: Any) -> Path:
-        """Render the run as a video (mp4 or gif); options as of `softground.bridges.animation.animate`."""
-        from softground.bridges.animation import animate
-
-        return animate(self, path, **options)
 
     def view(self, **options: Any) -> None:
         """Open the run in the viewer, in a browser; options as of `softground.bridges.viewer.view_run`."""

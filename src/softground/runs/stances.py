@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool
 
 if TYPE_CHECKING:
-    from softground.runs.run import Run
+    from softground.runs.motion import RobotMotion
 
 CARRIES = 0.1
 """A foot is in stance while it carries more than this share of the weight."""
@@ -33,7 +33,7 @@ class Stance:
         return slice(self.first, self.last + 1)
 
 
-def find_stances(run: Run) -> list[Stance]:
+def find_stances(run: RobotMotion) -> list[Stance]:
     """Every stance that begins and ends within the run, in the order in which they begin."""
     time = run["time"].values
     found = []

@@ -24,10 +24,10 @@ from scipy.spatial.transform import Rotation
 from softground.runs.base_orientation import averaged, heading, least_rotation
 
 if TYPE_CHECKING:
-    from softground.runs.run import Run
+    from softground.runs.motion import RobotMotion
 
 
-def way_ahead(run: Run) -> Float[np.ndarray, " t"]:
+def way_ahead(run: RobotMotion) -> Float[np.ndarray, " t"]:
     """Way (m) of the centre of mass ahead since the start of the run."""
     time = run["time"].values
     if len(time) < 2:

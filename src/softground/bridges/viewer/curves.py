@@ -8,7 +8,7 @@ import numpy as np
 
 from softground.bridges.viewer import palette
 from softground.bridges.viewer.palette import Colour
-from softground.runs import Run
+from softground.runs import RobotMotion
 from softground.runs.motor_work import motor_power
 
 POINTS_A_SECOND = 100
@@ -26,7 +26,7 @@ class Curves:
     colours: tuple[Colour, ...]
 
 
-def run_curves(dataset: Run) -> list[Curves]:
+def run_curves(dataset: RobotMotion) -> list[Curves]:
     """The three plots of a run."""
     time = dataset["time"].values
     most = max(100, int(POINTS_A_SECOND * (time[-1] - time[0])))

@@ -21,7 +21,8 @@ from softground.bridges.viewer.plot_drawing import PlotDrawing, legend
 from softground.bridges.viewer.soles import feet_function, smallest_half_width, sole
 from softground.bridges.viewer.stage import HORIZON, Stage
 from softground.bridges.viewer.wrench_hulls import force_vertices_of, has_wrench_space
-from softground.runs import Run
+from softground.planning.plan import Plan, load_motion
+from softground.runs import RobotMotion, Run
 from softground.simulation.simulator import Simulator
 
 FRAMES_A_SECOND = 50  # of the run: where the cursor can stand
@@ -31,11 +32,12 @@ SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
 
 
 class RunPage:
-    """A run in a web page. `show(frame)` draws one moment; `serve()` plays until it is told to stop."""
+    """A run or a plan in a web page. `show(frame)` draws one moment; `serve()` plays until it is told to stop."""
 
-    def __init__(self, dataset: Run, server: viser.ViserServer, now: Callable[[], float] = time.monotonic):
+    def __init__(self, shown: Run | Plan, server: viser.ViserServer, now: Callable[[], float] = time.monotonic):
+        dataset = shown.motion if isinstance(shown, Plan) else shown
         self.server = server
-        self.simulator, _ = dataset.rebuild()
+        self.simulator = dataset.simulator()
         self.play = playback(dataset, fps=FRAMES_A_SECOND, speed=1.0)
         self.configurations = dataset["configuration"].values[_rows(dataset, self.play)]
         self.prints = run_footprints(self.simulator, self.play, self.configurations)
@@ -52,7 +54,7 @@ class RunPage:
             size=self.play.size,
             weight=self.play.weight,
         )
-        self._add_controls(dataset.troubles())
+        self._add_controls(shown.troubles())
         self.plots = self._add_plots(dataset)
         self._plots_moved = -np.inf
         self.stage.traces.show(self.play.base, self.play.foot)
@@ -138,7 +140,7 @@ class RunPage:
         if event.client is not None:  # moved by a person, not by us
             self.clock.seek(self.slider.value)
 
-    def _add_plots(self, dataset: Run) -> list[PlotDrawing]:
+    def _add_plots(self, dataset: RobotMotion) -> list[PlotDrawing]:
         with self.server.gui.add_folder("Plots"):
             self.server.gui.add_html(legend([foot.name for foot in self.simulator.robot.feet]))
             return [PlotDrawing(self.server, curves) for curves in run_curves(dataset)]
@@ -184,21 +186,21 @@ def run_footprints(simulator: Simulator, play: Playback, configurations: np.ndar
     return prints
 
 
-def _rows(dataset: Run, play: Playback) -> np.ndarray:
+def _rows(dataset: RobotMotion, play: Playback) -> np.ndarray:
     """Samples of the run that the playback's frames are."""
     return np.searchsorted(dataset["time"].values, play.time)
 
 
 def view_run(
-    run: Run | str | Path,
+    run: Run | Plan | str | Path,
     *,
     host: str = serving.LOOPBACK,
     port: int = serving.PORT,
     open_browser: bool = False,
     announce: Callable[[str], Any] = print,
 ) -> None:
-    """Show a run, or a run file, in a web page until Ctrl-C."""
-    shown = run if isinstance(run, Run) else Run.load(run)
+    """Show a run or a plan, or the file of one, in a web page until Ctrl-C."""
+    shown = run if isinstance(run, Run | Plan) else load_motion(run)
     serving.check_address(host, port)
     server = serving.start_server(host, port)
     serving.serve_until_interrupted(server, lambda: RunPage(shown, server), open_browser, announce)

@@ -19,6 +19,7 @@ from softground.control.whole_body.snapshot import frames_in_order, snapshot
 from softground.control.whole_body.solvers import Solver, solve_daqp
 from softground.control.whole_body.unknowns import Unknowns, WrenchUnknown
 from softground.errors import OptionError
+from softground.precision import require_double
 from softground.robots import Robot
 
 
@@ -81,6 +82,7 @@ class WholeBodyController:
 
         regularisation: weight of the unknowns themselves, which makes the problem strictly convex.
         """
+        require_double("whole-body control")  # as its solvers do
         self.robot, self.tasks, self.constraints = robot, tuple(tasks), tuple(constraints)
         self.period, self.solver = float(period), solver
         parts: list[Part] = [*self.tasks, *self.constraints]

@@ -8,7 +8,7 @@ import numpy as np
 
 from softground.control.inverse_kinematics import feet_in_base, joints_for_feet
 from softground.robots import Robot
-from softground.runs import Run
+from softground.runs import RobotMotion
 
 STRENGTH = 2.0
 """Of sand and pebbles (resistive force theory). At 1 four vertical feet carry RoboSimian's 980 N at 5.9 cm, two at no
@@ -35,7 +35,7 @@ def bent(robot: Robot, outwards: float, ankle_below_hip: float, forwards: float 
     return joints_for_feet(robot, targets, pitch, guess)
 
 
-def foot_positions(robot: Robot, run: Run) -> np.ndarray:
+def foot_positions(robot: Robot, run: RobotMotion) -> np.ndarray:
     """Soles (time, foot, 3) of a run, m, world."""
     place = jax.jit(jax.vmap(lambda q: robot.foot_poses(robot.kinematics(q))[0]))
     return np.asarray(place(run["configuration"].values))

@@ -23,7 +23,7 @@ def gaits_by_form(quick: bool) -> dict[str, gaits.Gait]:
     """The closed form, and the bilevel form from two starts."""
     closed = gaits.flat(quick)
     problem = gaits.problem_on(gaits.slope(0.0), quick)
-    name = closed.plan.attrs["fingerprint"]
+    name = closed.fingerprint
     return {
         "closed form": closed,
         "bilevel, from a simulated walk": gaits.planned(
@@ -48,7 +48,7 @@ def perform(options: Options) -> Findings:
             Table("forms", "Flat sand, N = 181", [{"": label} | gait.row() for label, gait in found.items()]),
             Table("callbacks", "Milliseconds a call", [row for item in found.items() for row in call_rows(*item)]),
         ],
-        figures={"gaits": gait_figure({label: gait.plan for label, gait in found.items()})},
+        figures={"gaits": gait_figure({label: gait.plan.motion for label, gait in found.items()})},
         videos={"bilevel": Video(walked.plan, "planned in the bilevel form")},
         notes=[
             gaits.STRENGTH_NOTE,

@@ -18,7 +18,7 @@ def perform(options: Options) -> Findings:
             Table("time", "Where the time went (s)", time_rows(gait)),
         ],
         figures={
-            "gait": gait_figure({"planned": gait.plan, "replayed": gait.again}),
+            "gait": gait_figure({"planned": gait.plan.motion, "replayed": gait.again}),
             "convergence": convergence_figure(gait.report),
         },
         videos=gait.videos,

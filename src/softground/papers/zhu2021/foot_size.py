@@ -31,7 +31,6 @@ from softground.papers.zhu2019.quadruped import STRENGTH
 from softground.papers.zhu2021 import gaits
 from softground.planning import GaitProblem, InsideData, standard_stages, walk_at_speed, walking_problem
 from softground.planning.dynamics.base import wrench_space_under_feet
-from softground.planning.plan import solution_of
 from softground.planning.sensitivity import Physics, slope_of_optimum
 from softground.robots import Robot
 from softground.robots.shapes import Cylinder
@@ -149,9 +148,10 @@ def solved(size: float, start: gaits.Gait, quick: bool = False) -> Tried:
     """The gait with feet of this size, after the same descent from the start."""
     problem, polish = sized(size), standard_stages()[-1]
     stages = (replace(polish, optimality=UNREACHED, iterations=DESCENT // 10 if quick else DESCENT),)
-    label = _label(size, f"from {start.plan.attrs['fingerprint']}")
+    label = _label(size, f"from {start.fingerprint}")
     gait = gaits.planned(problem, label, lambda _: start.trajectory, stages)
-    slope = slope_of_optimum(problem, solution_of(gait.plan), physics(), np.asarray(size))
+    plan = replace(gait.plan, problem=problem)  # as that of the file, but compiled already
+    slope = slope_of_optimum(plan, physics(), np.asarray(size))
     return Tried(size, gait, float(slope))
 
 

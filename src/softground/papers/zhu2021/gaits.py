@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -23,15 +23,14 @@ from softground.papers.study import Row, Video
 from softground.papers.zhu2019.quadruped import STRENGTH
 from softground.planning import (
     GaitProblem,
+    Plan,
     Stage,
     Trajectory,
     carried_over,
     solve,
     standard_stages,
-    trajectory_of,
     walk_at_speed,
 )
-from softground.planning import replay as replay_gait
 from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.problem import walking_problem
@@ -65,15 +64,24 @@ UNITS_NOTE = (
 class Gait:
     """A planned gait and how it did in the simulator."""
 
-    plan: Run
+    plan: Plan
     again: Run
-    metrics: dict[str, Any]  # of `planning.GaitMetrics`
-    report: dict[str, Any]  # of `planning.Report`
+    fingerprint: str  # of all that it depends on
     replayed: dict[str, Any]  # of `planning.Replay`
 
     @property
     def trajectory(self) -> Trajectory:
-        return trajectory_of(self.plan)
+        return self.plan.trajectory
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """Of `planning.GaitMetrics`."""
+        return self.plan.metrics.as_dict()
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Of `planning.Report`."""
+        return asdict(self.plan.report)
 
     @property
     def converged(self) -> bool:
@@ -87,7 +95,10 @@ class Gait:
     @property
     def videos(self) -> dict[str, Video]:
         """Of the plan and of its replay."""
-        return {"planned": Video(self.plan, "planned gait"), "replayed": Video(self.again, "planned gait, replayed")}
+        return {
+            "planned": Video(self.plan, "planned gait"),
+            "replayed": Video(self.again, "planned gait, replayed"),
+        }
 
     def row(self) -> Row:
         """The numbers of a gait that a table shows."""
@@ -138,7 +149,7 @@ def flat(quick: bool = False) -> Gait:
 
 def continued(surface: Surface, neighbour: Gait, quick: bool = False) -> Gait:
     """A gait on a terrain, from that of a neighbouring terrain (zhu2021 IV.E)."""
-    name = neighbour.plan.attrs["fingerprint"]
+    name = neighbour.fingerprint
     guess = lambda problem: carried_over(problem, neighbour.plan)  # noqa: E731
     return planned(problem_on(surface, quick), f"from {name}", guess, stages_of(quick))
 
@@ -158,17 +169,15 @@ def planned(
         plan = solve(problem, guess(problem), stages=stages, dynamics=dynamics, seconds=seconds, progress=False)
         if plan.report.status == "interrupted":  # a gait that was not finished must not be kept for one that was
             raise KeyboardInterrupt
-        found = plan.run(title=f"{problem.robot.name} on sand")
-        found.attrs["fingerprint"] = fingerprint
-        found.save(path)
-    found = Run.load(path)
+        replace(plan, title=f"{problem.robot.name} on sand").save(path)
+    found = Plan.load(path)
     again_path = path.with_name(f"replay-{fingerprint}-{TIME_STEP:g}-{EPS:g}.nc")
     if not again_path.exists():
-        report, again = replay_gait(found)
+        report, again = found.replay()
         again.attrs["replay"] = json.dumps(report.as_dict())
         again.save(again_path)
     again = Run.load(again_path)
-    return Gait(found, again, **json.loads(found.attrs["plan"]), replayed=json.loads(again.attrs["replay"]))
+    return Gait(found, again, fingerprint, json.loads(again.attrs["replay"]))
 
 
 def _fingerprint(problem: GaitProblem, guess_name: str, stages: tuple[Stage, ...], dynamics: type[Dynamics]) -> str:

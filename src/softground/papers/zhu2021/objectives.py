@@ -26,7 +26,8 @@ def perform(options: Options) -> Findings:
     faster = list(ever_faster(flat, options.quick))
     walking = {gaits.SPEED: flat} | {speed: gait for speed, gait in faster if usable(gait, options.quick)}
     fastest = max(walking)
-    shown = {"least torque": effort.plan, "least work": work.plan, f"{fastest:g} m/s": walking[fastest].plan}
+    shown = {"least torque": effort, "least work": work, f"{fastest:g} m/s": walking[fastest]}
+    pictures = {label: gait.plan.motion for label, gait in shown.items()}
     return Findings(
         checks=_checks(effort, work, fastest),
         metrics={
@@ -47,7 +48,10 @@ def perform(options: Options) -> Findings:
                 [row(f"{speed:g} m/s", gait) for speed, gait in [(gaits.SPEED, flat), *faster]],
             ),
         ],
-        figures={"gaits": gait_figure(shown), "speeds": figure([(gaits.SPEED, flat), *faster])},
+        figures={
+            "gaits": gait_figure(pictures),
+            "speeds": figure([(gaits.SPEED, flat), *faster]),
+        },
         videos={
             "least_work": Video(work.again, "least work, replayed"),
             "fastest": Video(walking[fastest].again, f"{fastest:g} m/s, replayed"),
@@ -87,7 +91,7 @@ def at_speed(problem: GaitProblem, speed: float) -> GaitProblem:
 
 
 def _from(start: gaits.Gait, problem: GaitProblem, quick: bool) -> gaits.Gait:
-    name = start.plan.attrs["fingerprint"]
+    name = start.fingerprint
     stages = stages_for(problem, gaits.stages_of(quick))
     return gaits.planned(problem, f"from {name}", lambda _: start.trajectory, stages)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import matplotlib
@@ -10,7 +11,7 @@ from matplotlib.figure import Figure
 
 from softground.papers.drawing import blank, strobe_figure
 from softground.papers.zhu2019.quadruped import foot_positions
-from softground.runs import Run
+from softground.runs import RobotMotion
 from softground.runs.figures import COLOURS, STYLE
 
 TORSO, FOOT = "#c1272d", "#1a8f3c"  # red and green, as in the paper
@@ -19,10 +20,10 @@ MARGIN = (0.8, 0.45)  # m beside and above the torso
 MOMENTS = 5
 
 
-def gait_figure(rows: dict[str, Run]) -> Figure:
+def gait_figure(rows: Mapping[str, RobotMotion]) -> Figure:
     """A picture for each gait, the robot in it at equal intervals, all on the same scale."""
     bases = [run["base_position"].values for run in rows.values()]
-    soles = [foot_positions(run.rebuild()[0].robot, run)[:, FRONT_RIGHT] for run in rows.values()]
+    soles = [foot_positions(run.simulator().robot, run)[:, FRONT_RIGHT] for run in rows.values()]
     left, right = min(base[:, 0].min() for base in bases), max(base[:, 0].max() for base in bases)
     low, high = min(sole[:, 2].min() for sole in soles), max(base[:, 2].max() for base in bases)
     end = min(float(run["time"].values[-1]) for run in rows.values())

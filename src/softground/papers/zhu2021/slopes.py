@@ -23,7 +23,7 @@ ROWS_TO_MATCH = 12
 def perform(options: Options) -> Findings:
     wanted = QUICK if options.quick else tuple(SLOPES)
     found = sweep(wanted, options.quick, options.workers)
-    shown = {slope: gait_figure({f"{slope:g} degrees": found[slope].plan}) for slope in SHOWN if slope in found}
+    shown = {slope: gait_figure({f"{slope:g} degrees": found[slope].plan.motion}) for slope in SHOWN if slope in found}
     return Findings(
         checks=checks(found),
         metrics={

@@ -6,6 +6,7 @@ quaternion and keep it of unit length, and derivatives fall back to forward diff
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
@@ -21,7 +22,7 @@ from softground.papers.zhu2021.pictures import convergence_figure
 from softground.planning import GaitProblem, Trajectory, walk_at_speed, walking_problem
 from softground.planning.guesses import stance
 from softground.robots import Robot
-from softground.runs import Run
+from softground.runs import RobotMotion
 from softground.simulation import Ground
 
 SPEED, PERIOD, LIFT = 0.3, 1.0, 0.15  # m/s, s, m
@@ -58,7 +59,7 @@ def perform(options: Options) -> Findings:
             Table("time", "Where the time went (s)", time_rows(gait)),
         ],
         figures={
-            "gait": figure({"planned": gait.plan, "replayed": gait.again}),
+            "gait": figure({"planned": gait.plan.motion, "replayed": gait.again}),
             "convergence": convergence_figure(gait.report),
         },
         videos=gait.videos,
@@ -87,7 +88,7 @@ def _checks(gait: gaits.Gait) -> list[Check]:
     ]
 
 
-def figure(rows: dict[str, Run]) -> Figure:
+def figure(rows: Mapping[str, RobotMotion]) -> Figure:
     """The robot from its right at several moments."""
     end = min(float(run["time"].values[-1]) for run in rows.values())
     return strip_figure(rows, np.linspace(0.0, end, MOMENTS).tolist(), window=(-0.6, 0.6, -0.6, 0.4), follow=True)

@@ -36,7 +36,7 @@ def perform(options: Options) -> Findings:
         ],
         metrics={"metrics": gait.metrics, "replay": gait.replayed, "status": gait.report["status"]},
         tables=[Table("wavy", "Wavy terrain", [printed, {"": "here"} | gait.row()])],
-        figures={"gait": gait_figure({"planned": gait.plan}), "convergence": convergence_figure(gait.report)},
+        figures={"gait": gait_figure({"planned": gait.plan.motion}), "convergence": convergence_figure(gait.report)},
         videos={
             "planned": Video(gait.plan, "planned over waves"),
             "replayed": Video(gait.again, "replayed over waves"),
