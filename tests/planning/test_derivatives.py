@@ -49,7 +49,7 @@ def jacobian_of(nlp, z) -> np.ndarray:
 
 
 def test_gradient_and_jacobian(transcription, point):
-    """One unknown at a time, and every sixteenth at once with random signs: an entry that the pattern leaves out shows."""
+    """One unknown at a time, and every sixteenth at once with random signs: an entry not in the pattern shows."""
     nlp = transcription.nlp(EPS)
     slope, jacobian = nlp.gradient(point), jacobian_of(nlp, point)
     signs = np.random.default_rng(5).choice([-1.0, 1.0], (16, nlp.size))
