@@ -24,15 +24,18 @@ from softground.robots.shapes import Shape, checked_shape
 
 
 class Chord(NamedTuple):
-    """Upper side of the wedge: its ends, x forwards from the reference point and depth below the surface, m."""
+    """Upper side of the wedge: its ends, x forwards from the reference point and depth below the surface, m.
 
-    front: Float[Array, ""]
-    front_depth: Float[Array, ""]
-    rear: Float[Array, ""]
-    rear_depth: Float[Array, ""]
+    Those of several slices along leading axes.
+    """
+
+    front: Float[Array, "*s"]
+    front_depth: Float[Array, "*s"]
+    rear: Float[Array, "*s"]
+    rear_depth: Float[Array, "*s"]
 
     @property
-    def length(self) -> Float[Array, ""]:
+    def length(self) -> Float[Array, "*s"]:
         """Horizontal, m; zero out of the ground."""
         return self.front - self.rear
 
