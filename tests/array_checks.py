@@ -55,7 +55,7 @@ def _is_of_arrays(hint) -> bool:
 class _Decorate(ast.NodeTransformer):
     """Put the check innermost on functions, so that `jit` and its kind wrap it, and outermost on dataclasses."""
 
-    arrays = frozenset({"Float", "Int", "Bool"})
+    arrays = frozenset({"Float", "Int", "UInt", "Bool"})
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
         aliases = [part for part in node.body if isinstance(part, ast.Assign) and self.names_arrays(part.value)]
