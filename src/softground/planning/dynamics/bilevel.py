@@ -91,7 +91,7 @@ class BarrierAlongLine(eqx.Module):
 
     score: Float[Array, " k"]
     rate: Float[Array, " k"]
-    mu: Float[Array, ""]
+    mu: float | Float[Array, ""]
 
     def derivatives(self, t: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """First and second derivative with respect to t, W."""
