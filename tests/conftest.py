@@ -14,6 +14,10 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(REPOSITORY / ".jax_cache"
 import jax  # noqa: E402
 import pytest  # noqa: E402
 
+from . import array_checks  # noqa: E402
+
+array_checks.install()  # before softground is imported
+
 jax.config.update("jax_enable_x64", True)
 # The default of 1 s would leave out most of our functions, which are many and small.
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)

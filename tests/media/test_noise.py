@@ -33,7 +33,8 @@ def test_noise_adds_a_wrench_and_nothing_else(ground, kind):
         memory = eqx.tree_at(lambda memory: memory.ground, noisy.initial_memory(foot), remembered)
         law, quiet = noisy.law(foot, memory, 1e-3), noisy.ground.law(foot, remembered, 1e-3)
         answers = lambda law: (  # noqa: E731
-            law.potential(twist), law.wrench(twist), law.response(twist), law.along(twist, direction).derivatives(0.7)
+            law.potential(twist), law.wrench(twist), law.response(twist),
+            law.along(twist, direction).derivatives(np.asarray(0.7)),
         )  # fmt: skip
         return answers(law), answers(quiet), noisy.noise(memory.step), -jax.grad(law.potential)(jnp.asarray(twist))
 

@@ -58,7 +58,7 @@ def test_triangles_of_narrow_and_straight_outlines(vertices):
     cut = outline.triangles(np.array(vertices, dtype=float))
     sizes = np.linalg.det(cut[:, 1:] - cut[:, :1]) / 2
     assert (sizes > 0).all()
-    np.testing.assert_allclose(sizes.sum(), outline.moments(np.array(vertices))[0], rtol=1e-12)
+    np.testing.assert_allclose(sizes.sum(), outline.moments(np.array(vertices, dtype=float))[0], rtol=1e-12)
 
 
 @settings(max_examples=40, deadline=None)

@@ -36,14 +36,14 @@ class LocalModel(NamedTuple):
 
 
 class StepProblem(eqx.Module):
-    """Everything the step needs to know, at one configuration."""
+    """Everything the step needs to know, at one configuration, or at several along leading axes."""
 
-    metric: Float[Array, "nv nv"]  # A, kg or kg m2
-    momentum: Float[Array, " nv"]  # b, kg m/s or kg m2/s
-    jacobian: Float[Array, "f n nv"]  # foot twists (m/s, rad/s) in the surface frame = jacobian @ v
+    metric: Float[Array, "*b nv nv"]  # A, kg or kg m2
+    momentum: Float[Array, "*b nv"]  # b, kg m/s or kg m2/s
+    jacobian: Float[Array, "*b f n nv"]  # foot twists (m/s, rad/s) in the surface frame = jacobian @ v
     laws: Law  # one per foot (leading axis)
     joints: JointLaw | None
-    dt: Float[Array, ""]  # s
+    dt: Float[Array, "*b"]  # s
 
     def twists(self, v: Float[Array, " nv"]) -> Float[Array, "f n"]:
         return product(self.jacobian, v)

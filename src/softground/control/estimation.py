@@ -39,29 +39,30 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
+from numpy.typing import ArrayLike
 
 from softground.arrays import Array
 from softground.errors import OptionError
 
 
 class Estimate(eqx.Module):
-    """Mean and covariance of (stiffness, damping), N/m per m2 and N s/m per m2."""
+    """Mean and covariance of (stiffness, damping), N/m per m2 and N s/m per m2; of several along leading axes."""
 
-    parameters: Float[Array, "2"]
-    covariance: Float[Array, "2 2"]
+    parameters: Float[Array, "*n 2"]
+    covariance: Float[Array, "*n 2 2"]
 
     @property
-    def stiffness(self) -> Float[Array, ""]:
+    def stiffness(self) -> Float[Array, "*n"]:
         """k, N/m per m2. With little data noise may take it below zero: bound it before use."""
         return self.parameters[..., 0]
 
     @property
-    def damping(self) -> Float[Array, ""]:
+    def damping(self) -> Float[Array, "*n"]:
         """b, N s/m per m2. As for stiffness."""
         return self.parameters[..., 1]
 
     @property
-    def standard_deviations(self) -> Float[Array, "2"]:
+    def standard_deviations(self) -> Float[Array, "*n 2"]:
         """Of stiffness and damping, as the noise that the estimator assumes explains them."""
         return jnp.sqrt(jnp.diagonal(self.covariance, axis1=-2, axis2=-1))
 
@@ -75,7 +76,7 @@ class Estimator(eqx.Module):
 
     def __init__(
         self,
-        sigma: float | Float[Array, "6"] = 5.0,
+        sigma: ArrayLike = 5.0,
         *,
         doubt_stiffness: float = 1e6,
         doubt_damping: float = 1e4,

@@ -8,6 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
+from numpy.typing import ArrayLike
 
 from softground.arrays import Array
 from softground.control.inverse_kinematics import feet_in_base, joints_for_feet
@@ -45,12 +46,12 @@ class FootMotion(eqx.Module):
 
 def move_feet(
     robot: Robot,
-    time: Float[np.ndarray, " k"],
-    offsets: Float[np.ndarray, "k F 3"],
+    time: ArrayLike,
+    offsets: ArrayLike,
     posture: Float[np.ndarray, " nq"] | None = None,
     **gains,
 ) -> FootMotion:
-    """Feet that pass by `offsets` (m, base's frame, from where the posture has them) at `time` (s).
+    """Feet that pass by `offsets` (k, feet, 3; m, base's frame, from where the posture has them) at `time` (k; s).
 
     Between keyframes each foot goes straight, by minimum jerk: it rests at every keyframe. Its pitch stays, in the
     plane. `gains`: frequency and damping ratio of the servos, see `servo_gains`.

@@ -45,20 +45,20 @@ def kind_of(shape: Shape, planar: bool) -> str:
 
 
 class FootInGround(eqx.Module):
-    """One foot as the ground sees it. Add a leading axis for several feet."""
+    """One foot as the ground sees it, or several along leading axes."""
 
-    depth: Float[Array, ""]  # m, positive below the surface, of the foot's deepest reference point
-    position: Float[Array, "3"]  # m, world, origin of the foot frame
-    rotation: Float[Array, "3 3"]  # foot frame expressed in the surface frame
-    surface: Float[Array, "3 3"]  # rotation: surface frame expressed in the world; third column is the outward normal
+    depth: Float[Array, "*n"]  # m, positive below the surface, of the foot's deepest reference point
+    position: Float[Array, "*n 3"]  # m, world, origin of the foot frame
+    rotation: Float[Array, "*n 3 3"]  # foot frame expressed in the surface frame
+    surface: Float[Array, "*n 3 3"]  # rotation: surface frame expressed in the world; third column: outward normal
 
     @property
-    def axis(self) -> Float[Array, "3"]:
+    def axis(self) -> Float[Array, "*n 3"]:
         """The foot's axis (its z axis) in the surface frame."""
         return self.rotation[..., :, 2]
 
     @property
-    def tilt(self) -> Float[Array, ""]:
+    def tilt(self) -> Float[Array, "*n"]:
         """Tilt of the foot's axis in the surface's x-z plane, rad, positive about +y (leaning towards +x)."""
         return jnp.arctan2(self.axis[..., 0], self.axis[..., 2])
 

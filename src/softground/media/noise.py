@@ -21,7 +21,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, UInt
 
 from softground.arrays import Array, as_float, is_known
 from softground.errors import MediumError
@@ -76,7 +76,7 @@ class Noisy(Medium):
     ground: Medium
     sigma: Float[Array, ""]  # N, standard deviation of each component of the force
     sigma_torque: Float[Array, ""]  # N m
-    seed: Int[Array, ""]
+    seed: UInt[Array, ""]
 
     def __init__(self, ground: Medium, sigma: float, *, sigma_torque: float | None = None, seed: int = 0):
         """sigma: of forces in N and, unless `sigma_torque` says otherwise, of torques in N m."""
@@ -106,7 +106,7 @@ class NoisyFoot(FootMedium):
 
     medium: Noisy
     ground: FootMedium
-    foot: Int[Array, ""]  # its number on the robot: feet with one seed draw different numbers
+    foot: UInt[Array, ""]  # its number on the robot: feet with one seed draw different numbers
     kind: str = eqx.field(static=True)
 
     def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:

@@ -37,10 +37,10 @@ DEFAULT_EPS = 1e-3
 
 
 class SupportFunction(Law):
-    """Smoothed support function of the hull of `vertices`."""
+    """Smoothed support function of the hull of `vertices`, or those of several feet along leading axes."""
 
-    vertices: Float[Array, "k n"]  # N, N m; the origin is one of them
-    eps: Float[Array, ""]  # W
+    vertices: Float[Array, "*f k n"]  # N, N m; the origin is one of them
+    eps: Float[Array, "*f"]  # W
 
     def _weights(self, twist: Float[Array, " n"]) -> tuple[Float[Array, " k"], Float[Array, ""]]:
         """Softmax weights and the logarithm of their normaliser."""
@@ -184,11 +184,11 @@ class WrenchSpace(FootMedium):
     def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
         return self.reference_height * foot.axis if self.reference_height else None
 
-    def vertices(self, foot: FootInGround) -> Float[Array, "k+1 n"]:
+    def vertices(self, foot: FootInGround) -> Float[Array, "v n"]:
         """Extreme wrenches at this depth and tilt, the origin last: N, N m, surface frame, at the reference point."""
         return self.combined(foot)
 
-    def combined(self, foot: FootInGround) -> Float[Array, "k+1 *r n"]:
+    def combined(self, foot: FootInGround) -> Float[Array, "v *r n"]:
         """The coefficients combined by the features of this foot, times the strength; the origin is the last vertex."""
         features = self.strength.astype(foot.depth.dtype) * self.features(foot)
         coefficients = self.coefficients.astype(features.dtype)

@@ -81,7 +81,7 @@ def triangles(outline: Points) -> Float[np.ndarray, "t 3 2"]:
     return np.array([*found, outline[left]])
 
 
-def quadrature(outline: Points) -> tuple[Points, Float[np.ndarray, " n"]]:
+def quadrature(outline: Points) -> tuple[Float[np.ndarray, "m 2"], Float[np.ndarray, " m"]]:
     """Points and areas (m2) exact to the third degree: vertices, middles of the sides and centroids of triangles."""
     a, b, c = np.moveaxis(triangles(outline), 1, 0)
     size = _turn(b - a, c - b) / 2
@@ -92,7 +92,7 @@ def quadrature(outline: Points) -> tuple[Points, Float[np.ndarray, " n"]]:
     return points, np.bincount(index.ravel(), areas)
 
 
-def half_planes(outline: Points) -> tuple[Points, Float[np.ndarray, " n"]]:
+def half_planes(outline: Points) -> tuple[Float[np.ndarray, "m 2"], Float[np.ndarray, " m"]]:
     """Outward unit normals and distances (m) from the origin of the sides of the polygon's convex hull."""
     from scipy.spatial import ConvexHull  # takes a while, and few ask
 
@@ -107,7 +107,7 @@ def rectangle(length: float, width: float) -> Points:
 
 def rectangle_half_planes(length: float, width: float) -> tuple[Points, Float[np.ndarray, " n"]]:
     """As `half_planes` of a rectangle about the origin, which may be as thin as a line or a point."""
-    return np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]), np.array([length, length, width, width]) / 2
+    return np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]), np.array([length, length, width, width]) / 2
 
 
 def circle(radius: float) -> Points:
@@ -128,7 +128,7 @@ def is_mirrored(outline: Points) -> bool:
     return bool(np.max(away) < SAME * np.abs(outline).max())
 
 
-def nearest(outline: Points, points: Points) -> Points:
+def nearest(outline: Points, points: Float[np.ndarray, "m 2"]) -> Float[np.ndarray, "m 2"]:
     """Of points in the plane, the nearest ones in the polygon."""
     start, end = outline, np.roll(outline, -1, axis=0)
     along = end - start
@@ -138,7 +138,7 @@ def nearest(outline: Points, points: Points) -> Points:
     return np.where(inside(outline, points)[:, None], points, on_edges[np.arange(len(points)), best])
 
 
-def inside(outline: Points, points: Points) -> Bool[np.ndarray, " n"]:
+def inside(outline: Points, points: Float[np.ndarray, "m 2"]) -> Bool[np.ndarray, " m"]:
     """Which points lie in the polygon: a ray from those crosses its edges an odd number of times."""
     start, end = outline, np.roll(outline, -1, axis=0)
     x, y = points[:, None, 0], points[:, None, 1]

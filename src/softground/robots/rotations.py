@@ -13,8 +13,8 @@ from softground.arrays import Array
 
 
 @jax.jit
-def matmul3(a: Float[Array, "*#n 3 3"], b: Float[Array, "*#n 3 3"]) -> Float[Array, "... 3 3"]:
-    """Product a b of (batches of) 3x3 matrices."""
+def matmul3(a: Float[Array, "*#n 3 3"], b: Float[Array, "*#n 3 m"]) -> Float[Array, "... 3 m"]:
+    """Product a b of (batches of) 3x3 matrices and matrices of three rows."""
     return a[..., :, 0:1] * b[..., 0:1, :] + a[..., :, 1:2] * b[..., 1:2, :] + a[..., :, 2:3] * b[..., 2:3, :]
 
 

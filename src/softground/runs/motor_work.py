@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from softground.runs.motion import RobotMotion
 
 
-def motor_work(run: RobotMotion) -> Float[np.ndarray, "t-1 m"]:
+def motor_work(run: RobotMotion) -> Float[np.ndarray, "s m"]:
     """Mechanical work (J) of every motor from each sample to the next, positive when it drives."""
     torque = run["torque"].values
     position = run["configuration"].sel(q=run["motor"].values).values
@@ -43,6 +43,6 @@ def motor_power(run: RobotMotion) -> Float[np.ndarray, "t m"]:
     return np.concatenate([between, last[None]])
 
 
-def _steps(run: RobotMotion) -> Float[np.ndarray, " t-1"]:
+def _steps(run: RobotMotion) -> Float[np.ndarray, " s"]:
     """Number of steps from each sample to the next."""
     return np.maximum(np.round(np.diff(run["time"].values) / float(run.attrs["dt_s"])), 1.0)

@@ -48,20 +48,23 @@ class State(eqx.Module):
 
 
 class Record(eqx.Module):
-    """One step as it happened: the state it started from, and the forces that acted during it."""
+    """One step as it happened: the state it started from, and the forces that acted during it.
 
-    time: Float[Array, ""]  # s
-    q: Float[Array, " nq"]
-    v: Float[Array, " nv"]
-    torque: Float[Array, " nu"]  # N m, of the motors after clipping
-    wrench_world: Float[Array, "f 6"]  # N, N m, on each foot about its origin
-    depth: Float[Array, " f"]  # m, positive below the surface
-    tilt: Float[Array, " f"]  # rad
-    twist: Float[Array, "f n"]  # m/s, rad/s, of each foot at the end of the step, surface frame
-    iterations: Int[Array, ""]
-    converged: Bool[Array, ""]
-    finite: Bool[Array, ""]
-    outside_data: Bool[Array, " f"]
+    Steps of a run, and runs of a batch, stand along leading axes.
+    """
+
+    time: Float[Array, "*t"]  # s
+    q: Float[Array, "*t nq"]
+    v: Float[Array, "*t nv"]
+    torque: Float[Array, "*t nu"]  # N m, of the motors after clipping
+    wrench_world: Float[Array, "*t f 6"]  # N, N m, on each foot about its origin
+    depth: Float[Array, "*t f"]  # m, positive below the surface
+    tilt: Float[Array, "*t f"]  # rad
+    twist: Float[Array, "*t f n"]  # m/s, rad/s, of each foot at the end of the step, surface frame
+    iterations: Int[Array, "*t"]
+    converged: Bool[Array, "*t"]
+    finite: Bool[Array, "*t"]
+    outside_data: Bool[Array, "*t f"]
 
 
 class Simulator(eqx.Module):

@@ -243,4 +243,4 @@ def test_orientation_law_brings_any_orientation_to_a_turning_reference(angle):
 def test_tasks_are_data():
     """Gains are leaves: one compiled function serves any of them."""
     task = CentreOfMass(THREE, THREE, THREE)
-    assert len(jax.tree.leaves(replace(task, kp=ONE))) == 3
+    assert len(jax.tree.leaves(replace(task, kp=2 * THREE))) == 3

@@ -26,7 +26,7 @@ from softground.robots.rotations import quaternion_exp, quaternion_matrix
 
 
 def nodding_trunk(
-    upright: Float[Array, "3 3"], nod: Float[Array, ""], side: Float[Array, ""], duration, time
+    upright: Float[Array, "3 3"], nod: float | Float[Array, ""], side: float | Float[Array, ""], duration, time
 ) -> FrameMotion:
     """Wanted motion of a trunk that is `upright` between stances.
 

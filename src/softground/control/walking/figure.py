@@ -10,6 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
+from softground.arrays import Array
 from softground.control.walking.pattern import WalkingPattern
 from softground.control.walking.stance import Side
 from softground.runs.figures import COLOURS, STYLE
@@ -43,7 +44,7 @@ def pattern_figure(patterns: dict[str, WalkingPattern], outline: Float[np.ndarra
 
 
 def sole_corners(
-    outline: Float[np.ndarray, "k 2"], position: Float[np.ndarray, "... 3"], yaw: Float[np.ndarray, "..."]
+    outline: Float[np.ndarray, "k 2"], position: Float[np.ndarray, "... 3"], yaw: Float[Array, "..."]
 ) -> Float[np.ndarray, "... k 2"]:
     """Corners of a sole's outline in the world, from above (m)."""
     cosine, sine = np.cos(yaw)[..., None], np.sin(yaw)[..., None]

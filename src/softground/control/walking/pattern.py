@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
+from numpy.typing import ArrayLike
 from scipy.interpolate import PPoly
 
 from softground.arrays import Array
@@ -67,8 +68,8 @@ class WalkingPattern(eqx.Module):
         return jax.tree.map(lambda values: jnp.asarray(values)[held], self)
 
 
-def walking_pattern(plan: FootstepPlan, gait: Gait, com_start: Float[np.ndarray, " 3"], dt: float) -> WalkingPattern:
-    """Pattern of a plan for a robot at rest with its centre of mass at `com_start` (m, world), every `dt` seconds.
+def walking_pattern(plan: FootstepPlan, gait: Gait, com_start: ArrayLike, dt: float) -> WalkingPattern:
+    """Pattern of a plan for a robot at rest with its centre of mass at `com_start` (3; m, world), every `dt` seconds.
 
     The centre of mass comes to the gait's height over the ground before the first step and then keeps it. It ends at
     rest above the middle between the feet.

@@ -25,7 +25,7 @@ FALL = np.array(np.poly1d(RISE)(np.poly1d([-1.0, 1.0])))
 
 
 def transitions(
-    times: Float[np.ndarray, " m+1"], values: Float[np.ndarray, "m+1 d"], shape: Float[np.ndarray, " k"] = MINIMUM_JERK
+    times: Float[np.ndarray, " n"], values: Float[np.ndarray, "n d"], shape: Float[np.ndarray, " k"] = MINIMUM_JERK
 ) -> PPoly:
     """From value to value, by default by minimum jerk, at rest at each of the times (s); equal values are a hold."""
     coefficients = stretched(times, shape, np.diff(values, axis=0))
@@ -34,9 +34,9 @@ def transitions(
 
 
 def stretched(
-    times: Float[np.ndarray, " m+1"], shape: Float[np.ndarray, " k"], size: Float[np.ndarray, "m d"]
+    times: Float[np.ndarray, " n"], shape: Float[np.ndarray, " k"], size: Float[np.ndarray, "m d"]
 ) -> Float[np.ndarray, "k m d"]:
-    """Coefficients of a shape over [0, 1] stretched over every piece and scaled by the piece's size."""
+    """Coefficients of a shape over [0, 1] stretched over every piece and scaled by the piece's size, n = m + 1."""
     power = np.arange(len(shape))[::-1, None]
     return (shape[:, None] / np.diff(times) ** power)[..., None] * size
 

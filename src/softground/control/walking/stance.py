@@ -42,10 +42,10 @@ class Side(IntEnum):
 class Stance:
     """Poses of the two soles on the ground, left first."""
 
-    position: Float[np.ndarray, "2 3"]
-    """Centres, world, m."""
-    yaw: Float[np.ndarray, " 2"]
-    """About the world's z, from x, rad."""
+    position: np.ndarray
+    """Centres, (2, 3), world, m."""
+    yaw: np.ndarray
+    """(2,), about the world's z, from x, rad."""
 
     def __post_init__(self):
         position, yaw = np.asarray(self.position, dtype=float), np.asarray(self.yaw, dtype=float)

@@ -37,10 +37,10 @@ Scalar = float | Float[Array, ""]
 
 
 class Pose(eqx.Module):
-    """Where a foot is: origin of its frame and its axes, in the world."""
+    """Where a foot is, or several along leading axes: origin of its frame and its axes, in the world."""
 
-    position: Float[Array, "3"]  # m
-    rotation: Float[Array, "3 3"]  # foot frame expressed in the world
+    position: Float[Array, "*n 3"]  # m
+    rotation: Float[Array, "*n 3 3"]  # foot frame expressed in the world
 
 
 def rest_of(sole: Patch, anchors: Float[Array, "p 3"]) -> Pose:

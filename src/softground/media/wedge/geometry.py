@@ -26,7 +26,7 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.media.wedge.sole import Chord, Sole
+from softground.media.wedge.sole import Chord, Scalar, Sole
 
 
 class Faces(NamedTuple):
@@ -45,9 +45,7 @@ class Solid(NamedTuple):
     chord: Chord
 
 
-def solid_under(
-    sole: Sole, depth: Float[Array, ""], tilt: Float[Array, ""], friction_angle: float, growth: Float[Array, ""]
-) -> Solid:
+def solid_under(sole: Sole, depth: Scalar, tilt: Scalar, friction_angle: float, growth: Scalar) -> Solid:
     """The wedge under a sole whose reference point is at this depth (m), at this tilt (rad)."""
     chord = sole.chord(depth, tilt, friction_angle)
     slope = math.tan(friction_angle)

@@ -22,17 +22,22 @@ from softground.arrays import Array
 from softground.errors import MediumError
 from softground.robots.shapes import Shape, checked_shape
 
+Scalar = float | Float[Array, ""]
+
 
 class Chord(NamedTuple):
-    """Upper side of the wedge: its ends, x forwards from the reference point and depth below the surface, m."""
+    """Upper side of the wedge: its ends, x forwards from the reference point and depth below the surface, m.
 
-    front: Float[Array, ""]
-    front_depth: Float[Array, ""]
-    rear: Float[Array, ""]
-    rear_depth: Float[Array, ""]
+    Those of several slices along leading axes.
+    """
+
+    front: Float[Array, "*s"]
+    front_depth: Float[Array, "*s"]
+    rear: Float[Array, "*s"]
+    rear_depth: Float[Array, "*s"]
 
     @property
-    def length(self) -> Float[Array, ""]:
+    def length(self) -> Float[Array, "*s"]:
         """Horizontal, m; zero out of the ground."""
         return self.front - self.rear
 
@@ -42,7 +47,7 @@ class Sole(eqx.Module):
 
     is_flat: ClassVar[bool] = False
 
-    def chord(self, depth: Float[Array, ""], tilt: Float[Array, ""], friction_angle: float) -> Chord:
+    def chord(self, depth: Scalar, tilt: Scalar, friction_angle: float) -> Chord:
         """The chord at this depth (m) and tilt about y (rad)."""
         raise NotImplementedError
 
@@ -54,7 +59,7 @@ class Sole(eqx.Module):
         """Area of the foot's own slice below the chord, m2."""
         return jnp.zeros_like(chord.front)
 
-    def grown(self, depth: Float[Array, ""], friction_angle: float, growth: Float[Array, ""]) -> Float[Array, ""]:
+    def grown(self, depth: Scalar, friction_angle: float, growth: Scalar) -> Float[Array, ""]:
         """Share of the wedge's height that has turned solid at this depth."""
         return jnp.ones_like(depth)
 

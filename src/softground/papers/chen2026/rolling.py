@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
+from numpy.typing import ArrayLike
 
 from softground.arrays import Array
 from softground.errors import RobotError
@@ -31,8 +32,8 @@ class Contour(eqx.Module):
     z: Float[Array, " n"]  # m, up
     slope: Float[Array, " n"]  # dz/dx, rising
 
-    def __init__(self, points: Float[np.ndarray, "n 2"], slope: Float[np.ndarray, " n"] | None = None):
-        """Points (x_r, z_r), m; the slope by differences unless it is given."""
+    def __init__(self, points: ArrayLike, slope: ArrayLike | None = None):
+        """Points (x_r, z_r), (n, 2), m; the slope by differences unless it is given."""
         points = np.asarray(points, dtype=float)
         if points.ndim != 2 or points.shape[1] != 2 or len(points) < 3:
             raise RobotError(f"a sole contour needs at least 3 points (x, z), got an array of shape {points.shape}")

@@ -59,8 +59,8 @@ NORMALISER_STEPS, NORMALISER_ERROR = 40, 1e-14
 class BarrierSupport(Law):
     """Phi(u) = max over weights of sum_k (-w_k p_k . u + mu log w_k): the support function, smoothed by a barrier."""
 
-    vertices: Float[Array, "k n"]  # N, N m; the origin is one of them
-    mu: Float[Array, ""]  # W
+    vertices: Float[Array, "*f k n"]  # N, N m; the origin is one of them
+    mu: float | Float[Array, "*f"]  # W
 
     def weights(self, twist: Float[Array, " n"]) -> Float[Array, " k"]:
         """w_k = mu / (p_k . u + nu), with the nu that makes their sum one."""
@@ -91,7 +91,7 @@ class BarrierAlongLine(eqx.Module):
 
     score: Float[Array, " k"]
     rate: Float[Array, " k"]
-    mu: Float[Array, ""]
+    mu: float | Float[Array, ""]
 
     def derivatives(self, t: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """First and second derivative with respect to t, W."""
