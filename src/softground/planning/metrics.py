@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from softground.contact.feet import feet_along
 from softground.planning.costs import ForwardSpeed, Periodicity
-from softground.planning.feet import feet_along
 from softground.planning.problem import GaitProblem
 from softground.planning.trajectory import Trajectory
 from softground.robots.base import base_motion

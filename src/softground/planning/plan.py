@@ -14,7 +14,6 @@ from softground.contact.feet import contact_jacobian, feet_in_ground, wrench_in_
 from softground.errors import FileFormatError
 from softground.planning.metrics import GaitMetrics
 from softground.planning.problem import GaitProblem
-from softground.planning.smoothing import smoothed
 from softground.planning.trajectory import Trajectory
 from softground.runs.dataset import RunInfo
 from softground.runs.run import Run
@@ -93,7 +92,7 @@ class Plan:
 
     def run(self, command: str = "", title: str = "") -> Run:
         """The plan in the format of a run: one sample per step, the last state in the recipe."""
-        simulator = Simulator(self.problem.robot, smoothed(self.problem.ground, self.eps), self.problem.dt)
+        simulator = Simulator(self.problem.robot, self.problem.ground.smoothed(self.eps), self.problem.dt)
         history = _record(simulator, self.trajectory, self.problem.met_at * self.problem.dt)
         start, final = (_state(simulator, self.trajectory, knot) for knot in (0, -1))
         torque = self.trajectory.torque

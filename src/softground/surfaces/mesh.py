@@ -1,6 +1,5 @@
 """Ground from a closed triangle mesh."""
 
-from pathlib import Path
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -9,6 +8,7 @@ import trimesh
 from jaxtyping import Float
 
 from softground.arrays import Array
+from softground.closed_mesh import check_closed, read_mesh
 from softground.errors import SurfaceError
 from softground.surfaces import checks
 from softground.surfaces.base import Surface
@@ -83,25 +83,9 @@ def _read(source) -> trimesh.Trimesh:
     """The mesh, or SurfaceError if it does not bound a solid."""
     name = "mesh"
     if not isinstance(source, trimesh.Trimesh):
-        path = Path(source)
-        name = f"mesh {path}"
-        if not path.is_file():
-            raise SurfaceError(f"mesh file not found: {path}")
-        try:
-            source = trimesh.load_mesh(path)
-        except Exception as error:  # trimesh's readers raise whatever their parser does
-            raise SurfaceError(f"{name} cannot be read: {error}") from error
-    if len(source.faces) == 0:
-        raise SurfaceError(f"{name} has no triangles; it must be a closed triangle mesh")
-    if not np.isfinite(source.vertices).all():
-        raise SurfaceError(f"{name} has NaN or infinite vertices; remove them before loading")
-    if not source.is_watertight:
-        raise SurfaceError(
-            f"{name} must be watertight, but some edges do not have two triangles; close its holes "
-            f"(trimesh.repair.fill_holes), give an open terrain sides and a bottom, or use HeightField"
-        )
-    if not source.is_winding_consistent:
-        raise SurfaceError(f"{name} has triangles facing both ways; run trimesh.repair.fix_normals on it first")
+        name = f"mesh {source}"
+        source = read_mesh(source, "mesh", SurfaceError)
+    check_closed(source, name, SurfaceError, "; give an open terrain sides and a bottom, or use HeightField")
     return source
 
 
