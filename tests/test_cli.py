@@ -14,6 +14,7 @@ from softground.runs import Run
 
 GAIT = Path(__file__).parent / "data" / "gait_0_1.nc"
 QUICK = ["--seconds", "0.05", "--quiet"]
+START = ["--perturb", "0.1", "--seed"]
 SLOPE = ["--slope", "10", "--eps", "0.002"]  # one ground, so that it is compiled once
 
 
@@ -23,7 +24,7 @@ def call(*arguments):
 
 def test_simulate_writes_a_run_and_plot_draws_it(tmp_path):
     out = tmp_path / "run.nc"
-    result = call("simulate", "foot", "--out", out, "--seed", 3, *SLOPE, *QUICK)
+    result = call("simulate", "foot", "--out", out, "--perturb", 0.1, "--seed", 3, *SLOPE, *QUICK)
     assert result.exit_code == 0, result.output
     assert result.stdout == ""
     dataset = Run.load(out)
@@ -31,8 +32,9 @@ def test_simulate_writes_a_run_and_plot_draws_it(tmp_path):
     assert dataset.attrs["seed"] == 3
     assert abs(dataset["velocity"].values[0]).min() > 0  # the seed's random start
     assert json.loads(dataset.attrs["simulator_recipe"])["surface"]["dict"]["slope"] == pytest.approx(0.17453, rel=1e-4)
-    result = call("plot", out)
+    result = call("plot", out, "--json")
     assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout) == {"figure": str(out.with_suffix(".png"))}
     assert out.with_suffix(".png").stat().st_size > 10_000
 
 
@@ -57,7 +59,7 @@ def test_json_is_one_document_and_nothing_else(tmp_path):
 def test_same_seed_same_numbers(tmp_path):
     depths = []
     for seed in (1, 1, 2):
-        assert call("simulate", "foot", "--out", tmp_path / "run.nc", "--seed", seed, *SLOPE, *QUICK).exit_code == 0
+        assert call("simulate", "foot", "--out", tmp_path / "run.nc", *START, seed, *SLOPE, *QUICK).exit_code == 0
         depths.append(Run.load(tmp_path / "run.nc")["depth"].values)
     assert (depths[0] == depths[1]).all()
     assert (depths[0] != depths[2]).any()
@@ -67,27 +69,37 @@ def test_same_seed_same_numbers(tmp_path):
     ("arguments", "message"),
     [
         (["simulate", "nope"], "neither a file nor in the catalogue"),
-        (["simulate", "foot", "--ground", "cheese"], "must be one of beads, firm, foam, pebbles, sand"),
+        (["simulate", "foot", "--ground", "cheese"], "must be one of beads, firm, foam, pebbles, sand, wedge"),
+        (["simulate", "foot", "--ground", "wedge"], "wedge needs a robot on half-cylinders"),
+        (["simulate", "foot", "--seed", "3"], "--seed needs something random to be the seed of: give --perturb, too"),
+        (["simulate", "foot", "--ground", "sand", "--stiffness", "1e6"], "for sand give a strength"),
+        (["simulate", "foot", "--spacing", "0.01"], "--spacing is of a terrain"),
         (["simulate", "foot", "--dt", "0"], "--dt must be positive, got 0"),
         (["simulate", "foot", "--dt", "nan"], "--dt must be positive, got nan"),
         (["simulate", "foot", "--seconds", "-1"], "--seconds must be positive"),
         (["simulate", "foot", "--slope", "95"], "between -90 and 90 degrees, got 95"),
-        (["simulate", "foot", "--terrain", "no_such.stl"], "mesh file not found: no_such.stl"),
+        (["simulate", "foot", "--terrain", "no_such.stl"], "no mesh at no_such.stl"),
         (["simulate", "foot", "--terrain", "any.stl", "--slope", "5"], "cannot be given together"),
         (["simulate", "foot", "--ground", "firm", "--eps", "1"], "firm has no eps: its options are strength"),
         (["simulate", "foot", "--feet", "sol"], "unknown foot 'sol'"),
         (["simulate", "foot", "--lock", "knee_*"], "knee_"),
         (["plot", "absent.nc"], "no run file at absent.nc"),
         (["bench", "robustness", "--states", "0"], "--states must be positive, got 0"),
-        (["walk", "icub", "--k", "-8e5"], "--k must be positive, got -800000"),
-        (["walk", "icub", "--b", "0"], "--b must be positive, got 0"),
+        (["walk", "icub", "--stiffness", "-8e5"], "--stiffness must be positive, got -800000"),
+        (["walk", "icub", "--damping", "0"], "--damping must be positive, got 0"),
         (["walk", "icub", "--controller", "stiff"], "unknown controller 'stiff': must be one of"),
-        (["walk", "icub", "--ground", "sand"], "ground of springs and dampers, foam or firm, got --ground sand"),
+        (
+            ["walk", "icub", "--ground", "sand"],
+            "ground of springs and dampers: foam, firm or a ViscoElastic, got Resistive",
+        ),
         (["walk", "robosimian"], "walking needs two flat feet, robosimian has 4 feet"),
         (["walk", "icub", "--noise", "-1"], "sigma of the noise must be >= 0"),
-        (["walk", "icub", "--strength", "2"], "--strength is for robots on round feet: give --k and --b instead"),
-        (["walk", "biped", "--noise", "5"], "--noise is for robots on flat feet, biped has round ones"),
-        (["walk", "biped", "--ground", "sand", "--k", "1e6"], "--k and --b are for springy ground"),
+        (["walk", "icub", "--strength", "2", "--stiffness", "1e6"], "give either it or them"),
+        (["walk", "biped", "--seed", "5"], "--seed needs something random to be the seed of: give --noise, too"),
+        (["walk", "biped", "--controller", "rigid"], "controller: for robots on flat feet"),
+        (["walk", "biped", "--guess-stiffness", "1e6", "--estimate"], "guess-stiffness, estimate: for robots on flat"),
+        (["acquire", "status", "absent"], "absent holds no campaign"),
+        (["walk", "biped", "--ground", "sand", "--stiffness", "1e6"], "stiffness and damping are of springy ground"),
         (["walk", "biped", "--ground", "mud"], "must be one of beads, firm, foam, pebbles, sand, wedge"),
         (["walk", "biped", "--strength", "0"], "--strength must be positive, got 0"),
     ],
@@ -123,7 +135,7 @@ def test_media_and_version():
 
 
 def test_unexpected_errors_are_not_dressed_up(monkeypatch):
-    monkeypatch.setattr("softground.media.named_medium", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("softground.media.medium_of", lambda *_, **__: 1 / 0)
     assert isinstance(call("simulate", "foot").exception, ZeroDivisionError)
 
 
@@ -133,13 +145,13 @@ def test_help_teaches_and_does_not_import_jax():
     text = call("simulate", "--help").output
     assert "softground simulate robosimian --slope 5" in text
     walking = call("walk", "--help").output
-    assert "softground walk icub --k 8e5 --b 1e4 --out run.nc" in walking
+    assert "softground walk icub --stiffness 8e5 --damping 1e4 --out run.nc" in walking
     assert "softground walk biped --ground sand --speed 0.2" in walking
 
 
 def test_a_walk_that_falls_is_a_fall(tmp_path):
     """On round feet, much too fast: written down, and no number for what it cost."""
-    ground = ["--ground", "firm", "--k", "2e7", "--b", "2e5"]
+    ground = ["--ground", "firm", "--stiffness", "2e7", "--damping", "2e5"]
     out = tmp_path / "run.nc"
     result = call("walk", "biped", *ground, "--speed", "9", "--seconds", "1.6", "--json", "--out", out)
     assert result.exit_code == 0, result.output

@@ -10,7 +10,7 @@ import softground
 PACKAGE = Path(softground.__file__).parent
 #: From the ground up. Those on one line do not know each other.
 LAYERS = [
-    {"errors", "arrays", "tables", "cache", "lazy"},
+    {"errors", "arrays", "tables", "cache", "lazy", "closed_mesh"},
     {"whole_file", "precision"},
     {"robots", "surfaces"},
     {"media"},

@@ -8,9 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from softground.control.stepping import Stepper, SteppingController, SteppingGait, Walks, starting_state
-from softground.control.stepping.nodding import nodding_trunk
-from softground.control.stepping.placement import next_foot
-from softground.control.stepping.swing import cycloid
+from softground.control.stepping.stepper import cycloid, next_foot, nodding_trunk
 from softground.control.whole_body.constraints.feasibility import wrench_cone
 from softground.control.whole_body.constraints.rolling_contact import rolling_contact
 from softground.errors import RobotError

@@ -280,10 +280,10 @@ def test_command_writes_a_database(tmp_path):
     down = (database.direction == 9) & (database.depth == 0.02)
     assert database.wrench[down][0, 1] > 0
 
-    status = json.loads(CliRunner().invoke(app, ["acquire", "--status", str(tmp_path), "--json"]).stdout)
+    status = json.loads(CliRunner().invoke(app, ["acquire", "status", str(tmp_path), "--json"]).stdout)
     assert (status["done"], status["total"], status["running"], status["time_left_s"]) == (14, 14, False, 0.0)
     assert status["configurations"] == {"depth0.020 tilt0.00": {"done": 14, "total": 14, "failed": 0}}
-    shown = CliRunner().invoke(app, ["acquire", "--status", str(tmp_path)])
+    shown = CliRunner().invoke(app, ["acquire", "status", str(tmp_path)])
     assert "depth0.020" in shown.stdout
 
 
@@ -303,8 +303,8 @@ def test_command_says_that_runs_failed(tmp_path):
 
 
 def test_command_refuses_nonsense(tmp_path):
-    for options in (["--depths", "50"], ["--depths", "0.01", "--foot", "cone:1"], [], ["--status", str(tmp_path)]):
-        out = [] if "--status" in options else ["--out", str(tmp_path / "out")]
+    for options in (["--depths", "50"], ["--depths", "0.01", "--foot", "cone:1"], [], ["status", str(tmp_path)]):
+        out = [] if "status" in options else ["--out", str(tmp_path / "out")]
         assert CliRunner().invoke(app, ["acquire", *options, *out]).exit_code == 2
     assert not (tmp_path / "out").exists()
 

@@ -12,9 +12,8 @@ from softground.contact.feet import contact_jacobian, feet_in_ground
 from softground.planning import Bilevel, ClosedForm, Stage, solve
 from softground.planning.damping import Damping
 from softground.planning.dynamics.bilevel import BarrierSupport, normaliser
+from softground.planning.guesses import random_unknowns
 from softground.planning.planner import DYNAMICS, STAGES
-from softground.planning.sampling import random_unknowns
-from softground.planning.smoothing import smoothed
 from softground.planning.solve import transcribed
 from softground.planning.stages import bilevel_stages
 from softground.simulation import Simulator
@@ -136,7 +135,7 @@ def test_tends_to_the_closed_form(next_velocity):
     problem = foot_problem()
 
     def sharp(eps):
-        simulator = Simulator(problem.robot, smoothed(problem.ground, eps), problem.dt)
+        simulator = Simulator(problem.robot, problem.ground.smoothed(eps), problem.dt)
         return np.asarray(jax.jit(lambda s: simulator.step(s, jnp.asarray(TORQUE))[0].v)(simulator.initial_state(Q, V)))
 
     limit = sharp(1e-5)

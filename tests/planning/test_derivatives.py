@@ -9,8 +9,8 @@ from softground.media.named import sand
 from softground.planning import FootSplines, GaitProblem
 from softground.planning.curvature import star_colouring
 from softground.planning.damping import Damping
+from softground.planning.guesses import random_unknowns
 from softground.planning.problem import walking_problem
-from softground.planning.sampling import random_unknowns
 from softground.planning.transcription import Transcription
 from softground.robots import Robot
 from softground.robots.dynamics_derivatives import inverse_dynamics_derivatives

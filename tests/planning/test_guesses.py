@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from softground.contact.feet import feet_along
 from softground.errors import OptionError
 from softground.media.named import sand
 from softground.planning import gallop, trot_in_place, turned, walking_problem
-from softground.planning.feet import feet_along
 from softground.planning.guesses import stance
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot

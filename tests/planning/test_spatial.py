@@ -9,7 +9,6 @@ from softground.media.named import sand
 from softground.planning import ClosedForm, GaitProblem, InsideData
 from softground.planning.constraints import unit_quaternions
 from softground.planning.layout import Layout, Unknowns
-from softground.planning.smoothing import smoothed
 from softground.robots import Robot
 from softground.simulation import Ground, Simulator
 
@@ -24,7 +23,7 @@ def anymal() -> Robot:
 def test_a_simulated_step_obeys_the_rows(anymal):
     """Met at its start, a step of the planner is the simulator's: turning base, quaternion and all."""
     ground, rng = Ground(sand(2.0)), np.random.default_rng(0)
-    simulator = Simulator(anymal, smoothed(ground, EPS), DT)
+    simulator = Simulator(anymal, ground.smoothed(EPS), DT)
     torque = rng.normal(size=anymal.nu)
     first = simulator.initial_state(v=0.3 * rng.normal(size=anymal.nv), height=-0.03)
     after = jax.jit(lambda state: simulator.step(state, jnp.asarray(torque))[0])(first)

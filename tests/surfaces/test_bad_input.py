@@ -67,7 +67,7 @@ def pierced():
         (lambda: MeshSurface(BOX, 0.1, padding=0.0), "padding must be positive"),
         (lambda: MeshSurface(BOX, 0.001), "use a spacing of"),
         (lambda: MeshSurface(BOX, 5.0, padding=0.1), "use a spacing below"),
-        (lambda: MeshSurface("no/such.stl"), "not found"),
+        (lambda: MeshSurface("no/such.stl"), "no mesh at"),
         (lambda: Surface.from_dict({"type": "lava"}), "height_field, mesh, plane, ramp, wave"),
         (lambda: Surface.from_dict({"slope": 0.1}), "must be one of"),
         (lambda: Wave.from_dict({"type": "plane"}), "must be one of wave"),

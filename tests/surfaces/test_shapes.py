@@ -1,5 +1,7 @@
 """Each surface against what is known of its shape from elsewhere."""
 
+import warnings
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -213,6 +215,45 @@ def test_mesh_turned_inside_out_is_the_same_solid():
     box = trimesh.creation.box((1.0, 0.8, 0.6))
     box.invert()
     assert float(MeshSurface(box, 0.1).signed_distance(jnp.zeros(3))) < -0.2
+
+
+def block_with_a_bump(width: float, height: float) -> trimesh.Trimesh:
+    """A block of 1 x 0.2 x 0.15 m with a pyramid on its top, which is at z = 0."""
+    box = trimesh.creation.box((1.0, 0.2, 0.15))
+    box.apply_translation([0.0, 0.0, -0.075])
+    top = np.flatnonzero(box.vertices[:, 2] == 0.0)
+    outer = top[np.argsort(np.arctan2(*box.vertices[top, 1::-1].T))]
+    corner = np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]]) * width / 2
+    first, tip = len(box.vertices), len(box.vertices) + 4
+    vertices = np.concatenate([box.vertices, corner + np.array([*PLACE, 0]), [[*PLACE, height]]])
+    faces = [face for face in box.faces if not np.isin(face, top).all()]
+    for i, j in ((0, 1), (1, 2), (2, 3), (3, 0)):
+        faces += [[outer[i], outer[j], first + j], [outer[i], first + j, first + i], [first + i, first + j, tip]]
+    mesh = trimesh.Trimesh(vertices, faces)
+    assert mesh.is_watertight
+    return mesh
+
+
+PLACE = (0.011, 0.007)  # m, of the bump: between the nodes
+
+
+def test_a_detail_between_the_nodes_is_not_lost_in_silence():
+    """A pyramid narrower than the grid, which misses its tip, gives a warning; corners of a block give none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MeshSurface(trimesh.creation.box((1.0, 0.8, 0.6)).subdivide().subdivide(), 0.1)
+    with pytest.warns(UserWarning, match=r"details that a spacing of 0.06 m loses: \d+ vertices are up to 0.0"):
+        coarse = MeshSurface(block_with_a_bump(0.03, 0.02), 0.06)
+    assert distances(coarse, np.array([[*PLACE, 0.02]]))[0] > 0.01
+
+
+def test_a_grid_is_refined_for_details():
+    """A stone 4 mm high and 30 mm wide, a fifth of the spacing that a plain block of this size has."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ground = MeshSurface(block_with_a_bump(0.03, 0.004))
+    assert float(ground.spline.spacing[0]) < 1 / 90
+    assert distances(ground, np.array([[*PLACE, 0.004]]))[0] < 0.001
 
 
 def test_mesh_from_a_file(tmp_path):

@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from rich.console import Console
 from rich.progress import Progress
 
 from softground import media
@@ -45,7 +46,7 @@ def measure(
 
     run = jax.jit(many)
     totals, most, begin = np.zeros(4), 0, time.perf_counter()
-    with Progress(transient=True) as progress:
+    with Progress(transient=True, console=Console(stderr=True)) as progress:
         task = progress.add_task("random states", total=states)
         for first in range(0, states, chunk):
             size = min(chunk, states - first)

@@ -79,4 +79,8 @@ def _show_version(wanted: bool) -> None:
 def main(
     version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Version.")] = False,
 ) -> None:
-    """Legged robots on ground that yields: sand, pebbles, foam."""
+    """Legged robots on ground that yields: sand, pebbles, foam.
+
+    Simulate, walk and plan; measure grains and learn a medium from them; look at runs, and repeat published results.
+    Every command that writes a run takes --out, every one that prints takes --json, and COMMAND --help has examples.
+    """

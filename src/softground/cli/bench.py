@@ -15,7 +15,7 @@ app.add_typer(bench, name="bench")
 
 @bench.command("step", epilog="Example: [bold]softground bench step --robot robosimian --json[/]")
 def bench_step(
-    robot: Annotated[list[str] | None, typer.Option(help="Of the catalogue; give it again for more.")] = None,
+    robot: Annotated[list[str] | None, typer.Option(help="Robot of the catalogue; given again, one more.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Simulated time of a repetition, s.")] = None,
     repeats: Annotated[int | None, typer.Option(help="Repetitions; their median counts.")] = None,
     dt: Annotated[float | None, typer.Option(help="Time step, s.")] = None,
@@ -31,8 +31,10 @@ def bench_step(
 
 @bench.command("batch", epilog="Example: [bold]softground bench batch --size 4096 --size 32768 --json[/]")
 def bench_batch(
-    size: Annotated[list[int] | None, typer.Option(min=1, help="Robots at once; give it again for more sizes.")] = None,
-    height: Annotated[float | None, typer.Option(help="Of the lowest foot at the start, m: 0.1 is a drop.")] = None,
+    size: Annotated[list[int] | None, typer.Option(min=1, help="Robots at once; given again, one more size.")] = None,
+    height: Annotated[
+        float | None, typer.Option(help="Height of the lowest foot at the start, m: 0.1 is a drop.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Converged steps a second of many robots at once in float32, beside MJX with rigid contact; on a GPU if any."""
@@ -52,7 +54,7 @@ def bench_robustness(
     configure_jax()
     from softground.bench.robustness import measure
 
-    report("robustness", measure, "", as_json, {"states": states, "steps": steps})
+    report("robustness", measure, "", as_json, {"states": states, "steps": steps}, own_progress=True)
 
 
 @bench.command("control", epilog="Example: [bold]softground bench control --robot icub --json[/]")

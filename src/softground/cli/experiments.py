@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,48 +13,52 @@ from softground.cli.application import Json, Quiet, app, configure_jax
 from softground.errors import OptionError
 from softground.tables import print_pairs, print_rows
 
-
-@app.command(
+campaigns = typer.Typer(
+    invoke_without_command=True,
+    subcommand_metavar="[status DIR]",
     epilog="Examples:\n\n"
     "[bold]softground acquire --rig rft --medium sand --grid sand --out out/sand[/]\n\n"
     "[bold]softground acquire --rig dem --medium beads --grid beads --workers 8 --out out/beads[/]\n\n"
     "[bold]softground acquire --foot foot.stl --depths 0.01,0.03 --tilts 0,0.3 --out out/foot[/]\n\n"
-    "[bold]softground acquire --status out/beads[/]"
+    "[bold]softground acquire status out/beads[/]",
 )
+app.add_typer(campaigns, name="acquire")
+
+
+@campaigns.callback()
 def acquire(
+    context: typer.Context,
     out: Annotated[Path | None, typer.Option(help="Folder of the campaign; given again, it goes on.")] = None,
     rig: Annotated[str, typer.Option(help="rft (resistive force theory) or dem (LAMMPS).")] = "rft",
-    medium: Annotated[str, typer.Option(help="Of rft: sand or pebbles; else a name for the database.")] = "sand",
+    medium: Annotated[str, typer.Option(help="With rft: sand or pebbles; else a name for the database.")] = "sand",
     foot: Annotated[
         str | None, typer.Option(help="cylinder:R,L, sphere:R, box:L,W,H in m, or FILE.stl; else the rig's own.")
     ] = None,
     grid: Annotated[
         str | None, typer.Option(help="sand, pebbles, beads (zhu2019), or DEPTHSxTILTS: 0.01,0.03x0,0.3.")
     ] = None,
-    depths: Annotated[str | None, typer.Option(help="Of the sole's centre, m: 0.01,0.03.")] = None,
-    tilts: Annotated[str | None, typer.Option(help="Of the foot's axis, rad: 0,0.3.")] = None,
-    headings: Annotated[str, typer.Option(help="Of the lean, rad; in space only.")] = "0",
+    depths: Annotated[str | None, typer.Option(help="Depths of the sole's centre, m: 0.01,0.03.")] = None,
+    tilts: Annotated[str | None, typer.Option(help="Tilts of the foot's axis, rad: 0,0.3.")] = None,
+    headings: Annotated[str, typer.Option(help="Headings of the lean, rad; in space only.")] = "0",
     directions: Annotated[str, typer.Option(help="26 or 58 (in the plane), point or spatial.")] = "26",
     speed: Annotated[float | None, typer.Option(help="Greatest linear speed, m/s.")] = None,
     spin: Annotated[float | None, typer.Option(help="Greatest turning rate, rad/s.")] = None,
-    duration: Annotated[float | None, typer.Option(help="Of a run, s; by default 5 cm at full speed.")] = None,
-    seeds: Annotated[str, typer.Option(help="Arrangements of the grains: 1,2,3.")] = "1",
+    duration: Annotated[float | None, typer.Option(help="Duration of a run, s; by default 5 cm at full speed.")] = None,
+    seeds: Annotated[str, typer.Option(help="Seeds of the arrangements of grains: 1,2,3.")] = "1",
     mirror: Annotated[bool, typer.Option(help="Leave out runs that mirror symmetry gives.")] = True,
     reference_height: Annotated[float, typer.Option(help="Where torques are taken, m up from the sole.")] = 0.0,
-    setting: Annotated[list[str] | None, typer.Option("--set", help="Of the rig: grains.modulus=3e8.")] = None,
+    setting: Annotated[list[str] | None, typer.Option("--set", help="Setting of the rig: grains.modulus=3e8.")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes here; more than one need Ray.")] = None,
-    ray_address: Annotated[str | None, typer.Option(help="Of a Ray cluster, HOST:PORT.")] = None,
-    status: Annotated[Path | None, typer.Option(help="Say how far the campaign in this folder is.")] = None,
+    ray_address: Annotated[str | None, typer.Option(help="Address of a Ray cluster, HOST:PORT.")] = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Measure wrenches on a foot over a grid of poses and directions: run files and a wrench database."""
-    configure_jax()
-    from softground.experiments.campaign import acquiring, campaign_status, options
-
-    if status is not None:
-        _print_status(campaign_status(status), as_json)
+    if context.invoked_subcommand is not None:
         return
+    configure_jax()
+    from softground.experiments.campaign import acquiring, options
+
     if out is None:
         raise OptionError("--out is missing: the folder of the campaign")
     plan = options.read_grid(
@@ -91,7 +95,16 @@ def acquire(
         raise typer.Exit(1)
 
 
-def _print_status(result: dict[str, Any], as_json: bool) -> None:
+@campaigns.command(epilog="Example: [bold]softground acquire status out/beads --json[/]")
+def status(
+    folder: Annotated[Path, typer.Argument(help="Folder of the campaign, given to acquire as --out.")],
+    as_json: Json = False,
+) -> None:
+    """Say how far a campaign is: runs done, failed and left, for each pose; also while it runs."""
+    configure_jax()
+    from softground.experiments.campaign import campaign_status
+
+    result = campaign_status(folder)
     if as_json:
         print(json.dumps(result))
         return
@@ -145,9 +158,13 @@ def learn(
 @app.command(epilog="Example: [bold]softground inspect sand.csv --out pictures --depth 0.05 --tilt 0.3[/]")
 def inspect(
     database: Annotated[Path, typer.Argument(help="Wrench database (CSV), or a plain table of zhu2019.")],
-    out: Annotated[Path | None, typer.Option(help="Folder for pictures of the wrench spaces.")] = None,
-    depth: Annotated[float | None, typer.Option(help="Of the space to picture, m; by default the middle one.")] = None,
-    tilt: Annotated[float, typer.Option(help="Of the space to picture, rad.")] = 0.0,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for pictures of the wrench spaces; without it none are drawn.")
+    ] = None,
+    depth: Annotated[
+        float | None, typer.Option(help="Depth of the space to picture, m; by default the middle one.")
+    ] = None,
+    tilt: Annotated[float, typer.Option(help="Tilt of the space to picture, rad.")] = 0.0,
     as_json: Json = False,
 ) -> None:
     """Report how convex measured wrench spaces are, and picture them."""

@@ -8,34 +8,53 @@ from typing import Annotated, Any
 
 import typer
 
-from softground.cli.application import Json, app, configure_jax
-from softground.cli.options import check_positive, names
+from softground.cli.application import Json, Quiet, app, configure_jax
+from softground.cli.options import (
+    Feet,
+    GroundName,
+    Ignore,
+    Lock,
+    Planar,
+    RunFile,
+    Slope,
+    Strength,
+    TimeStep,
+    Video,
+    check_positive,
+    load_robot,
+)
 from softground.errors import OptionError
 from softground.tables import print_pairs
 
 
 @app.command(epilog="Example: [bold]softground plot run.nc --out run.png --video run.mp4[/]")
 def plot(
-    run_file: Annotated[Path, typer.Argument(help="Written by softground simulate, walk, plan, replay, demo.")],
+    run_file: RunFile,
     out: Annotated[Path | None, typer.Option(help="Figure (.png, .pdf, .svg); by default beside the run.")] = None,
-    video: Annotated[Path | None, typer.Option(help="Also make a video (.mp4, .gif).")] = None,
-    speed: Annotated[float, typer.Option(help="Of the video: 0.5 is slow motion.")] = 1.0,
+    video: Video = None,
+    playback: Annotated[float, typer.Option(help="Speed of the video: 0.5 is slow motion.")] = 1.0,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Draw forces, sinkage, the base's motion and motor power of a run or a planned gait."""
+    check_positive(playback=playback)
     configure_jax()
     from softground.planning.plan import load_motion
 
-    shown = load_motion(run_file)
-    figure = run_file.with_suffix(".png") if out is None else out
+    shown, figure = load_motion(run_file), run_file.with_suffix(".png") if out is None else out
     shown.plot(figure)
-    print(figure)
+    made = {"figure": str(figure)}
     if video is not None:
-        print(shown.video(video, speed=speed))
+        made["video"] = str(shown.video(video, speed=playback, progress=not (quiet or as_json)))
+    if as_json:
+        print(json.dumps(made))
+    elif not quiet:
+        print(*made.values(), sep="\n")
 
 
 @app.command(epilog="Example: [bold]softground cost run.nc --start 2[/]")
 def cost(
-    run_file: Annotated[Path, typer.Argument(help="Written by softground simulate, walk, plan, replay, demo.")],
+    run_file: RunFile,
     start: Annotated[float | None, typer.Option(help="Count from here, s; by default all of the run.")] = None,
     end: Annotated[float | None, typer.Option(help="Count up to here, s.")] = None,
     as_json: Json = False,
@@ -63,18 +82,23 @@ def cost(
 )
 def view(
     run_file: Annotated[
-        Path | None, typer.Argument(help="Written by softground simulate, walk, plan, replay, demo.")
+        Path | None, typer.Argument(help="Run file, written by softground simulate, walk, plan, replay or demo.")
     ] = None,
-    live: Annotated[str | None, typer.Option(help="Simulate this robot (name or file) instead.")] = None,
-    ground: Annotated[str, typer.Option(help="Live: medium, see softground media; or a learned one (.json).")] = "sand",
-    strength: Annotated[float, typer.Option(help="Live: factor on the forces of the ground.")] = 1.0,
-    slope: Annotated[float, typer.Option(help="Live: inclination in degrees, rising towards +x.")] = 0.0,
-    feet: Annotated[list[str] | None, typer.Option(help="Live: bodies, geoms or sites, as in simulate.")] = None,
-    planar: Annotated[bool, typer.Option("--planar", help="Live: keep to the x-z plane.")] = False,
-    dt: Annotated[float, typer.Option(help="Live: time step, s.")] = 0.002,
+    live: Annotated[
+        str | None, typer.Option(help="Simulate this robot (name or file) instead, as the options below say.")
+    ] = None,
+    ground: GroundName = "sand",
+    strength: Strength = None,
+    slope: Slope = 0.0,
+    feet: Feet = None,
+    lock: Lock = None,
+    ignore: Ignore = None,
+    planar: Planar = False,
+    dt: TimeStep = 0.002,
     host: Annotated[str, typer.Option(help="Address to serve on; by default this machine only.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="0 takes any free one.")] = 8080,
+    port: Annotated[int, typer.Option(help="Port to serve on; 0 takes any free one.")] = 8080,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show a run, a planned gait, or a live simulation, in a web page."""
     if (run_file is None) == (live is None):
@@ -88,11 +112,11 @@ def view(
             raise
         raise OptionError("the viewer needs the package viser: pip install softground[view]") from error
     serving: dict[str, Any] = {"host": host, "port": port, "open_browser": open_browser}
+    if as_json:
+        serving["announce"] = lambda text: print(json.dumps({"address": text.split()[0]}), flush=True)
     if run_file is not None:
         viewer.view_run(run_file, **serving)
         return
-    from softground.robots import Robot
-
     assert live is not None
-    settings = viewer.LiveSettings(medium=ground, strength=strength, slope=slope)
-    viewer.view_live(Robot.load(live, feet=names(feet), planar=planar), settings, dt=dt, **serving)
+    settings = viewer.LiveSettings(medium=ground, strength=1.0 if strength is None else strength, slope=slope)
+    viewer.view_live(load_robot(live, feet, lock, ignore, planar), settings, dt=dt, **serving)

@@ -12,7 +12,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from softground.cli.application import Json, Quiet, app, configure_jax
-from softground.cli.options import check_positive, medium_of, names, place_in_words, surface_of
+from softground.cli.options import (
+    Feet,
+    Ignore,
+    Lock,
+    Planar,
+    RobotName,
+    RunOut,
+    Slope,
+    Spacing,
+    Strength,
+    Terrain,
+    TimeStep,
+    check_positive,
+    load_robot,
+    place_in_words,
+    surface_of,
+)
 from softground.tables import print_pairs
 
 if TYPE_CHECKING:
@@ -27,18 +43,23 @@ if TYPE_CHECKING:
     "[bold]softground replay gait.nc[/]   then   [bold]softground view gait.nc[/]"
 )
 def plan(
-    robot: Annotated[str, typer.Argument(help="Name in the catalogue (softground robots), or an MJCF or URDF file.")],
-    ground: Annotated[str, typer.Option(help="Granular: sand, pebbles, beads; or a learned one (.json).")] = "sand",
-    strength: Annotated[float, typer.Option(help="Factor on the forces of the ground.")] = 1.0,
-    slope: Annotated[float, typer.Option(help="Inclination in degrees, rising towards +x.")] = 0.0,
-    terrain: Annotated[Path | None, typer.Option(help="Watertight mesh (STL, OBJ, PLY; metres, z up).")] = None,
-    speed: Annotated[float, typer.Option(help="Of the base along x, m/s.")] = 0.4,
+    robot: RobotName,
+    ground: Annotated[
+        str, typer.Option(help="Granular medium: sand, pebbles, beads; or a learned one (.json).")
+    ] = "sand",
+    strength: Strength = None,
+    slope: Slope = 0.0,
+    terrain: Terrain = None,
+    spacing: Spacing = None,
+    speed: Annotated[float, typer.Option(help="Speed of the base along x, m/s.")] = 0.4,
     out: Annotated[Path, typer.Option(help="Planned gait to write (netCDF).")] = Path("gait.nc"),
-    objective: Annotated[str, typer.Option(help="effort (torque squared), or work (of the motors).")] = "effort",
-    guess: Annotated[str, typer.Option(help="walk, trot (in place), gallop, or a gait (.nc) to start from.")] = "walk",
+    objective: Annotated[str, typer.Option(help="What to make small: effort (torque squared), or work.")] = "effort",
+    guess: Annotated[
+        str, typer.Option(help="Where to start: walk, trot (in place), gallop, or a gait (.nc).")
+    ] = "walk",
     knots: Annotated[int, typer.Option(help="Moments at which the state is unknown.")] = 181,
     dt: Annotated[float, typer.Option(help="Time between knots, s.")] = 0.05,
-    period: Annotated[float, typer.Option(help="After which the limbs repeat themselves, s.")] = 3.0,
+    period: Annotated[float, typer.Option(help="Period after which the limbs repeat their motion, s.")] = 3.0,
     eps: Annotated[float, typer.Option(help="Temperature at which the gait is planned, W.")] = 1.0,
     dynamics: Annotated[
         str,
@@ -46,26 +67,24 @@ def plan(
     ] = "closed-form",
     seconds: Annotated[float, typer.Option(help="Time limit of the optimiser, s.")] = 600.0,
     state: Annotated[Path | None, typer.Option(help="Save the solve here as it goes; given again, it goes on.")] = None,
-    feet: Annotated[list[str] | None, typer.Option(help="Bodies, geoms or sites; commas, or give it again.")] = None,
-    lock: Annotated[list[str] | None, typer.Option(help="Joints to weld, * allowed; commas, or again.")] = None,
-    ignore: Annotated[
-        list[str] | None, typer.Option(help="Features of the model file to do without: equality, tendon, ...")
-    ] = None,
-    planar: Annotated[bool, typer.Option("--planar", help="Keep to the x-z plane.")] = False,
+    feet: Feet = None,
+    lock: Lock = None,
+    ignore: Ignore = None,
+    planar: Planar = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Plan a gait on yielding ground: no contact schedule, only a speed. Ctrl-C keeps the best so far."""
-    check_positive(strength=strength, speed=speed, dt=dt, period=period, eps=eps, seconds=seconds)
+    check_positive(strength=strength, speed=speed, dt=dt, period=period, eps=eps, seconds=seconds, spacing=spacing)
     configure_jax()
+    from softground.media import medium_of
     from softground.planning import plan as plan_gait
-    from softground.robots import Robot
     from softground.simulation import Ground
 
-    model = Robot.load(robot, feet=names(feet), lock=names(lock) or (), planar=planar, ignore=names(ignore) or ())
+    model = load_robot(robot, feet, lock, ignore, planar)
     found = plan_gait(
         model,
-        Ground(medium_of(ground, strength=strength), surface_of(slope, terrain)),
+        Ground(medium_of(ground, model, strength=strength), surface_of(slope, terrain, spacing)),
         speed,
         objective=objective,
         guess=guess,
@@ -109,9 +128,9 @@ def _first_numbers(plan: Plan) -> dict[str, Any]:
 
 @app.command(epilog="Example: [bold]softground replay gait.nc --out replay.nc[/]")
 def replay(
-    gait: Annotated[Path, typer.Argument(help="Written by softground plan.")],
-    out: Annotated[Path | None, typer.Option(help="Run file to write (netCDF).")] = None,
-    dt: Annotated[float, typer.Option(help="Time step, s.")] = 0.002,
+    gait: Annotated[Path, typer.Argument(help="Planned gait, written by softground plan.")],
+    out: RunOut = Path("replay.nc"),
+    dt: TimeStep = 0.002,
     eps: Annotated[float, typer.Option(help="Temperature of the ground, W.")] = 1e-3,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -122,9 +141,9 @@ def replay(
     from softground.planning import Plan
 
     report, again = Plan.load(gait).replay(dt=dt, eps=eps, progress=not (quiet or as_json))
-    if out is not None:
-        again.save(out)
+    again.save(out)
+    summary = report.as_dict() | {"run_file": str(out)}
     if as_json:
-        print(json.dumps(report.as_dict()))
+        print(json.dumps(summary))
     elif not quiet:
-        print_pairs(f"{gait} in the simulator", report.as_dict())
+        print_pairs(f"{gait} in the simulator", summary)

@@ -11,7 +11,29 @@ from typing import Annotated
 import typer
 
 from softground.cli.application import Json, Quiet, app, configure_jax
-from softground.cli.options import check_positive, medium_of, names, place_in_words, surface_of
+from softground.cli.options import (
+    Damping,
+    Feet,
+    GroundName,
+    Ignore,
+    Lock,
+    Planar,
+    RobotName,
+    RunOut,
+    Seed,
+    Slope,
+    Spacing,
+    Stiffness,
+    Strength,
+    Terrain,
+    TimeStep,
+    Video,
+    check_positive,
+    check_seed,
+    load_robot,
+    place_in_words,
+    surface_of,
+)
 from softground.tables import print_pairs, print_rows
 
 
@@ -19,6 +41,7 @@ from softground.tables import print_pairs, print_rows
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for runs, figures and videos.")] = Path("out/demo"),
     quick: Annotated[bool, typer.Option("--quick", help="Shorter runs and videos.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Drop RoboSimian on a slope of sand, trot it on flat sand: run files, figures, videos and a table."""
     configure_jax()
@@ -26,77 +49,83 @@ def demo(
 
     from softground.demo import run_demo
 
-    run_demo(out, quick, Console())
+    summaries = run_demo(out, quick, Console(quiet=as_json))
+    if as_json:
+        print(
+            json.dumps({name: summary | {"run_file": str(out / f"{name}.nc")} for name, summary in summaries.items()})
+        )
 
 
 @app.command(
     epilog="Examples:\n\n"
-    "[bold]softground simulate robosimian --slope 5 --seconds 3 --out run.nc[/]\n\n"
+    "[bold]softground simulate robosimian --slope 5 --seconds 3 --out run.nc[/]   then   "
+    "[bold]softground view run.nc[/]\n\n"
     "[bold]softground simulate anymal --ground pebbles --video anymal.mp4[/]\n\n"
+    "[bold]softground simulate g1 --ground foam --stiffness 8e5 --damping 1e4[/]\n\n"
     "[bold]softground simulate my_robot.xml --feet left_sole,right_sole --lock 'arm_*' --strength 2[/]"
 )
 def simulate(
-    robot: Annotated[str, typer.Argument(help="Name in the catalogue (softground robots), or an MJCF or URDF file.")],
-    ground: Annotated[str, typer.Option(help="Medium: see softground media; or a learned one (.json).")] = "sand",
-    slope: Annotated[float, typer.Option(help="Inclination in degrees, rising towards +x.")] = 0.0,
-    terrain: Annotated[Path | None, typer.Option(help="Watertight mesh (STL, OBJ, PLY; metres, z up).")] = None,
-    seconds: Annotated[float, typer.Option(help="Duration, s.")] = 3.0,
-    out: Annotated[Path, typer.Option(help="Run file to write (netCDF).")] = Path("run.nc"),
-    feet: Annotated[list[str] | None, typer.Option(help="Bodies, geoms or sites; commas, or give it again.")] = None,
-    lock: Annotated[list[str] | None, typer.Option(help="Joints to weld, * allowed; commas, or again.")] = None,
-    ignore: Annotated[
-        list[str] | None, typer.Option(help="Features of the model file to do without: equality, tendon, ...")
-    ] = None,
-    planar: Annotated[bool, typer.Option("--planar", help="Keep to the x-z plane.")] = False,
-    dt: Annotated[float, typer.Option(help="Time step, s.")] = 0.002,
-    every: Annotated[int, typer.Option(help="Keep one sample per this many steps.")] = 1,
-    height: Annotated[float, typer.Option(help="Of the lowest foot above the ground at the start, m.")] = 0.05,
-    strength: Annotated[float, typer.Option(help="Factor on the forces of the ground.")] = 1.0,
+    robot: RobotName,
+    ground: GroundName = "sand",
+    strength: Strength = None,
+    stiffness: Stiffness = None,
+    damping: Damping = None,
     eps: Annotated[float | None, typer.Option(help="Temperature of granular ground, W.")] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Start with random velocities (0.1 m/s, rad/s) of this seed.")
-    ] = None,
-    video: Annotated[Path | None, typer.Option(help="Also make a video (.mp4, .gif).")] = None,
+    slope: Slope = 0.0,
+    terrain: Terrain = None,
+    spacing: Spacing = None,
+    seconds: Annotated[float, typer.Option(help="Duration, s.")] = 3.0,
+    out: RunOut = Path("run.nc"),
+    feet: Feet = None,
+    lock: Lock = None,
+    ignore: Ignore = None,
+    planar: Planar = False,
+    dt: TimeStep = 0.002,
+    every: Annotated[int, typer.Option(help="Keep one sample per this many steps.")] = 1,
+    height: Annotated[float, typer.Option(help="Height of the lowest foot above the ground at the start, m.")] = 0.05,
+    perturb: Annotated[
+        float, typer.Option(help="Standard deviation of random velocities at the start, m/s and rad/s.")
+    ] = 0.0,
+    seed: Seed = None,
+    video: Video = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Drop a robot on a ground and let it hold its posture."""
-    grains = {} if eps is None else {"eps": eps}  # only granular ground has a temperature
-    check_positive(dt=dt, seconds=seconds, strength=strength, **grains)
+    """Drop a robot on a ground and let it hold its posture; report how deep it stands, or that and why it fell."""
+    check_positive(
+        dt=dt, seconds=seconds, strength=strength, stiffness=stiffness, damping=damping, eps=eps, spacing=spacing
+    )
+    seed_used = check_seed(seed, perturb=perturb)
     configure_jax()
     import numpy as np
 
     from softground.control.posture import hold_posture
-    from softground.robots import Robot
+    from softground.media import medium_of
     from softground.runs import run
     from softground.simulation import Ground, Simulator
 
-    surface = surface_of(slope, terrain)
-    medium = medium_of(ground, strength=strength, **grains)
-    model = Robot.load(robot, feet=names(feet), lock=names(lock) or (), planar=planar, ignore=names(ignore) or ())
+    surface = surface_of(slope, terrain, spacing)
+    model = load_robot(robot, feet, lock, ignore, planar)
+    medium = medium_of(ground, model, strength=strength, stiffness=stiffness, damping=damping, eps=eps)
     simulator = Simulator(model, Ground(medium, surface), dt)
-    v = None if seed is None else 0.1 * np.random.default_rng(seed).normal(size=model.nv)
-    state = simulator.initial_state(v=v, height=height)
-    control = hold_posture(model) if model.nu else None
+    v = perturb * np.random.default_rng(seed_used).normal(size=model.nv) if perturb else None
     progress = not (quiet or as_json)
     title = f"{model.name} on {ground}{place_in_words(slope, terrain)}"
-    dataset = run(
+    result = run(
         simulator,
-        state,
-        control,
+        simulator.initial_state(v=v, height=height),
+        hold_posture(model) if model.nu else None,
         seconds,
         every=every,
         progress=progress,
-        seed=seed,
+        seed=seed_used if perturb else None,
         command=shlex.join(sys.argv),
         title=title,
     )
-    dataset.save(out)
+    result.save(out)
     if video is not None:
-        from softground.bridges.animation import animate
-
-        animate(dataset, video, progress=progress)
-    summary = dataset.summary() | {"run_file": str(out)}
+        result.video(video, progress=progress)
+    summary = result.summary() | {"run_file": str(out)}
     if as_json:
         print(json.dumps(summary))
     elif not quiet:
@@ -121,9 +150,9 @@ def robots(as_json: Json = False) -> None:
 def media(as_json: Json = False) -> None:
     """List the media that --ground takes."""
     configure_jax()
-    from softground.media.named import NAMED, describe
+    from softground.media.named import NAMED, WEDGE, describe
 
-    described = {name: describe(name) for name in NAMED}
+    described = {name: describe(name) for name in (*NAMED, WEDGE)}
     if as_json:
         print(json.dumps(described))
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +11,7 @@ from jaxtyping import Float
 from softground.arrays import Array
 from softground.media.base import COMPONENTS, FootInGround, FootMedium
 from softground.robots import Robot
-from softground.robots.rotations import matmul3
+from softground.robots.rotations import matmul3, skew
 from softground.surfaces import Surface
 
 
@@ -25,6 +26,12 @@ def feet_in_ground(robot: Robot, kinematics, surface: Surface) -> FootInGround:
         return FootInGround(depth, position, matmul3(frame.T, rotation), frame)
 
     return jax.vmap(place)(positions, rotations, clearance.astype(positions.dtype))
+
+
+@eqx.filter_jit
+def feet_along(robot: Robot, surface: Surface, q: Float[Array, "N nq"]) -> FootInGround:
+    """Feet in the ground at configurations: leading axes knot, foot. Compiled once for surfaces of one kind."""
+    return jax.vmap(lambda q: feet_in_ground(robot, q, surface))(q)
 
 
 def contact_jacobian(
@@ -60,3 +67,26 @@ def wrench_in_world(feet: FootInGround, wrenches: Float[Array, "f n"], medium: F
         return jnp.concatenate([foot.surface @ force, foot.surface @ torque])
 
     return jax.vmap(one)(feet, wrenches, medium)
+
+
+def pose_directions(robot: Robot) -> np.ndarray:
+    """Components of a foot's motion (linear, angular; world) that change its pose: three in the plane, six in space."""
+    return np.array([0, 2, 4]) if robot.planar else np.arange(6)
+
+
+def displaced(
+    surface: Surface,
+    clearance: Float[Array, ""],
+    place: Float[Array, "3"],
+    turn: Float[Array, "3 3"],
+    motion: Float[Array, "6"],
+) -> FootInGround:
+    """The foot at a pose (place, turn; world), displaced by a small motion, right to second order.
+
+    Derivatives by the pose of a foot are few; those by all joints follow by a product with its Jacobian.
+    """
+    place = place + motion[:3]
+    spin = skew(motion[3:])
+    turn = turn + spin @ turn + spin @ (spin @ turn) / 2
+    frame = surface.frame(place)
+    return FootInGround(clearance - surface.signed_distance(place), place, frame.T @ turn, frame)

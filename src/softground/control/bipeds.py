@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 from softground.control.estimation import Estimator
 from softground.control.stepping import Stepper, SteppingController, SteppingGait, Walks, starting_state
@@ -35,8 +36,8 @@ def walk(
     turn: float = 0.0,
     seconds: float = 10.0,
     controller: str | None = None,
-    stiffness: float | None = None,
-    damping: float | None = None,
+    guess_stiffness: float | None = None,
+    guess_damping: float | None = None,
     estimate: bool = False,
     progress: bool = True,
     title: str = "",
@@ -53,8 +54,8 @@ def walk(
     Flat feet, on level ground of springs and dampers (`foam`, `firm`, `ViscoElastic`, or one in `Noisy`): a planned
     gait, and torques from a QP every millisecond (romualdi2021). Only these have options:
     controller: "compliant" (by default; knows how the ground yields), "cautious" or "rigid".
-    stiffness (N/m per m2 of sole), damping (N s/m per m2): what the controller takes the ground for, by default for
-    what it is. estimate: whether it learns both under way, from the wrenches on its feet.
+    guess_stiffness (N/m per m2 of sole), guess_damping (N s/m per m2): what the controller takes the ground for, by
+    default for what it is. estimate: whether it learns both under way, from the wrenches on its feet.
 
     A tenth of a second, in which a biped begins to sway:
 
@@ -66,15 +67,20 @@ def walk(
     soil = ground if isinstance(ground, Ground) else Ground(ground)
     speed = usual_speed(robot) if speed is None else speed
     if has_round_feet(robot):
-        if controller is not None or stiffness is not None or damping is not None or estimate:
-            raise OptionError(
-                "controller, stiffness, damping and estimate are for robots on flat feet, "
-                f"{robot.name} has round ones: leave them out"
-            )
-        return _step(robot, soil, speed, turn, seconds, title, command)
+        _refuse(
+            robot,
+            {
+                "controller": controller is not None,
+                "guess-stiffness": guess_stiffness is not None,
+                "guess-damping": guess_damping is not None,
+                "estimate": estimate,
+            },
+        )
+        with Console(stderr=True, quiet=not progress).status("walking"):
+            return _step(robot, soil, speed, turn, seconds, title, command)
     controller = controller or "compliant"
     check_controller(controller)
-    gait, belief = gait_for(robot), _belief(soil.medium, stiffness, damping, estimate)
+    gait, belief = gait_for(robot), _belief(soil.medium, guess_stiffness, guess_damping, estimate)
     of_feet = walking_controller(robot, controller)
     return walk_by_pattern(
         Simulator(robot, soil, of_feet.period / steps_a_period(soil.medium, of_feet.period)),
@@ -86,6 +92,15 @@ def walk(
         title=title,
         invocation=command,
     )
+
+
+def _refuse(robot: Robot, given: dict[str, bool]) -> None:
+    """OptionError where an option is given that robots on round feet do not have."""
+    if chosen := [name for name, is_given in given.items() if is_given]:
+        raise OptionError(
+            f"{', '.join(chosen)}: for robots on flat feet (icub, talos, g1), {robot.name} has round ones and balances "
+            "by where it steps; leave it out"
+        )
 
 
 def has_round_feet(robot: Robot) -> bool:
@@ -126,7 +141,8 @@ def _belief(medium: Medium, stiffness: float | None, damping: float | None, esti
     springs = _quiet(medium)
     if not isinstance(springs, ViscoElastic):
         raise OptionError(
-            f"walking on flat feet needs ground of springs and dampers (foam, firm), got {type(springs).__name__}"
+            "walking on flat feet needs ground of springs and dampers: foam, firm or a ViscoElastic, got "
+            f"{type(springs).__name__}; on grains walk a robot with round feet (biped)"
         )
     at_start = lambda coefficient: float(value_at(coefficient, np.zeros(3)))  # noqa: E731
     sigma = max(float(np.max(medium.sigma)), LEAST_SIGMA) if isinstance(medium, Noisy) else LEAST_SIGMA

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from softground.arrays import Array
 from softground.control.inverse_kinematics import feet_in_base, joints_for_feet
 from softground.control.posture import motor_positions, servo_gains
-from softground.control.trot import minimum_jerk
 from softground.errors import OptionError
+from softground.media.smooth import smooth_step
 from softground.robots import Robot
 from softground.simulation.simulator import Control, State
 
@@ -65,7 +65,7 @@ def move_feet(
         raise OptionError(f"offsets must have shape ({len(time)}, {len(home)}, 3), got {offsets.shape}")
     knots = np.unique(np.concatenate([np.linspace(a, b, KNOTS + 1) for a, b in pairwise(time)]))
     row = np.clip(np.searchsorted(time, knots, side="right") - 1, 0, len(time) - 2)
-    share = minimum_jerk((knots - time[row]) / (time[row + 1] - time[row]))[:, None, None]
+    share = smooth_step((knots - time[row]) / (time[row + 1] - time[row]), np)[:, None, None]
     targets = home[:, :3] + (1 - share) * offsets[row] + share * offsets[row + 1]
     pitch = np.broadcast_to(home[:, 3], targets.shape[:-1]) if robot.planar else None
     joints = motor_positions(robot, joints_for_feet(robot, targets, pitch, posture))

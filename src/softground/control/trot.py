@@ -17,6 +17,7 @@ from softground.arrays import Array
 from softground.control.inverse_kinematics import feet_in_base, joints_for_feet
 from softground.control.posture import motor_positions, servo_gains
 from softground.errors import OptionError
+from softground.media.smooth import smooth_step, smooth_step_rate
 from softground.robots import Robot
 from softground.simulation.simulator import Control, State
 
@@ -52,8 +53,8 @@ class Trot(eqx.Module):
         row = jnp.floor(place)
         share, row = place - row, row.astype(jnp.int32)
         position, velocity = (_between(table, row, share) for table in (self.position, self.velocity))
-        grown = jnp.clip(elapsed / self.ramp, 0.0, 1.0)
-        size, rate = minimum_jerk(grown), minimum_jerk_rate(grown) / self.ramp
+        grown = elapsed / self.ramp
+        size, rate = smooth_step(grown), smooth_step_rate(grown) / self.ramp
         away = position - self.stand
         return self.stand + size * away, size * velocity + rate * away
 
@@ -117,7 +118,7 @@ def foot_path(phase: np.ndarray, duty: float, step_length: float, lift: float) -
     swing = np.clip((phase - duty) / (1 - duty), 0.0, 1.0)
     speed = step_length / duty  # m a period
     on_ground = step_length / 2 - speed * phase
-    in_air = on_ground + speed * minimum_jerk(swing)  # one stride forward over the ground
+    in_air = on_ground + speed * smooth_step(swing, np)  # one stride forward over the ground
     return np.stack([np.where(stance, on_ground, in_air), np.where(stance, 0.0, lift * bump(swing))], -1)
 
 
@@ -125,16 +126,6 @@ def diagonal_phase(home: Float[np.ndarray, "F 4"]) -> np.ndarray:
     """Phase of every foot: 0 for one diagonal pair, 1/2 for the other, from where the feet are."""
     side = np.sign(home[:, :2] - home[:, :2].mean(axis=0))
     return np.where(side[:, 0] * side[:, 1] > 0, 0.0, 0.5)
-
-
-def minimum_jerk(s):
-    """From 0 to 1 with zero velocity and acceleration at both ends."""
-    return s**3 * (10 - 15 * s + 6 * s**2)
-
-
-def minimum_jerk_rate(s):
-    """Derivative of `minimum_jerk`."""
-    return 30 * s**2 * (1 - s) ** 2
 
 
 def bump(s):

@@ -19,12 +19,10 @@ from typing import Any
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from softground.experiments.database import WrenchDatabase
+from softground.experiments.database import TORQUE_LENGTH, WrenchDatabase
 
 SMALL = 1.0
 """Wrenches below this magnitude are not judged (zhu2019)."""
-TORQUE_LENGTH = 0.1
-"""Length, m, that makes forces of torques: about the size of a foot."""
 FLAT = 1e-9
 """Extents below this share of the largest are none: a sphere, for one, meets no torque."""
 

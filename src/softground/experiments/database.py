@@ -20,6 +20,8 @@ from softground.robots.shapes import Shape
 KINDS = ("planar", "spatial")
 #: Decimals to which poses are compared: micrometres and microradians.
 DECIMALS = 6
+#: Length (m) by which torques are divided when they are compared with forces: about the size of a foot.
+TORQUE_LENGTH = 0.1
 #: Where a row comes from, unless it is the name of a run.
 MEASURED, MIRRORED, ZERO = "measured", "mirrored", "zero"
 

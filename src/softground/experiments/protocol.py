@@ -16,7 +16,10 @@ surface above which (or below which) the sole's centre passes at the target.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from scipy.signal import butter, sosfiltfilt
 from scipy.spatial.transform import Rotation
@@ -121,8 +124,8 @@ def wrench_at_target(
     return moved(wrench, reference_height * motion.target.rotation[:, 2])
 
 
-def moved(wrench: np.ndarray, arm: np.ndarray) -> np.ndarray:
+def moved(wrench, arm) -> Any:
     """The same wrench (..., 6) with its torque about the point `arm` away from the old one."""
-    wrench = np.asarray(wrench, dtype=float)
+    xp = jnp if isinstance(wrench, jax.Array) else np
     force, torque = wrench[..., :3], wrench[..., 3:]
-    return np.concatenate([force, torque - np.cross(arm, force)], axis=-1)
+    return xp.concatenate([force, torque - xp.cross(arm, force)], axis=-1)

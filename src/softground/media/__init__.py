@@ -4,7 +4,7 @@ from softground.media.base import FootInGround, FootMedium, Law, Medium
 from softground.media.learned import LearnedSpace
 from softground.media.learned_file import load_medium, save_medium
 from softground.media.memory import Remembering
-from softground.media.named import NAMED, beads, firm, foam, named_medium, pebbles, sand
+from softground.media.named import NAMED, beads, firm, foam, medium_of, named_medium, pebbles, sand
 from softground.media.noise import Noisy
 from softground.media.resistive import Resistive
 from softground.media.visco_elastic import Field, Firm, Stretches, ViscoElastic
@@ -32,6 +32,7 @@ __all__ = [
     "firm",
     "foam",
     "load_medium",
+    "medium_of",
     "named_medium",
     "pebbles",
     "sand",

@@ -21,6 +21,7 @@ from softground.media.learned_file import load_medium
 from softground.media.resistive import Resistive, surface_of, wrenches
 from softground.media.visco_elastic import Firm, ViscoElastic
 from softground.media.wrench_space import DEFAULT_EPS
+from softground.robots import Robot
 from softground.robots.shapes import Cylinder
 
 Springs = TypeVar("Springs", bound=ViscoElastic)
@@ -117,6 +118,8 @@ NAMED: dict[str, Callable[..., Medium]] = {
     "firm": firm,
 }
 """Functions that make the named media; each takes `strength`, a factor on all forces but friction's share."""
+WEDGE = "wedge"
+"""What `medium_of` knows beside them: it is calibrated for the feet of a robot."""
 
 
 def named_medium(name: str, **options) -> Medium:
@@ -130,6 +133,62 @@ def named_medium(name: str, **options) -> Medium:
     return NAMED[name](**options)
 
 
+def medium_of(
+    ground: str,
+    robot: Robot | None = None,
+    *,
+    strength: float | None = None,
+    stiffness: float | None = None,
+    damping: float | None = None,
+    eps: float | None = None,
+) -> Medium:
+    """A medium by what the command line calls it: a name, "wedge", or the file of a learned one (`.json`).
+
+    robot: for "wedge", the law of chen2026, which is calibrated for its feet. strength: factor on all forces.
+    stiffness (N/m per m2 of sole), damping (N s/m per m2): of springy ground, foam or firm, in place of its own.
+    eps: temperature of granular ground, W.
+
+    >>> import softground as sg
+    >>> soft = sg.media.medium_of("foam", stiffness=8e5, damping=1e4)
+    """
+    springs = {"stiffness": stiffness, "damping": damping}
+    given = {name: value for name, value in springs.items() if value is not None}
+    rest = {name: value for name, value in {"strength": strength, "eps": eps}.items() if value is not None}
+    if ground == WEDGE:
+        medium = _wedge(robot, **rest)
+    else:
+        medium = load_medium(ground, **rest) if ground.endswith(".json") else _named(ground, rest)
+    if not given:
+        return medium
+    if not isinstance(medium, ViscoElastic):
+        raise MediumError(f"stiffness and damping are of springy ground (foam, firm): for {ground} give a strength")
+    if strength is not None:
+        raise MediumError("strength scales stiffness and damping: give either it or them")
+    return replace(medium, **given)
+
+
+def _named(ground: str, options: dict[str, float]) -> Medium:
+    if ground not in NAMED:
+        raise MediumError(unknown_name("medium", ground, [*NAMED, WEDGE]))
+    return named_medium(ground, **options)
+
+
+def _wedge(robot: Robot | None, strength: float = 1.0, **other: float) -> Medium:
+    from softground.media.wedge import calibrated
+
+    if other:
+        raise MediumError(f"{WEDGE} has no {', '.join(other)}: its option is strength")
+    shapes = {foot.shape for foot in robot.feet} if robot else set()
+    shape = next(iter(shapes)) if len(shapes) == 1 else None
+    if shape is None or shape.is_ball or not shape.rolls:
+        found = ", ".join(sorted(type(one).__name__ for one in shapes)) or "no robot"
+        raise MediumError(f"{WEDGE} needs a robot on half-cylinders of one size (biped), got {found}: choose sand")
+    law = calibrated(shape)
+    return replace(law, zeta=strength * law.zeta)
+
+
 def describe(name: str) -> str:
     """One line about the medium of this name."""
+    if name == WEDGE:
+        return "The law of chen2026 (a wedge of grains under a rolling sole), calibrated for a robot's feet."
     return (NAMED[name].__doc__ or "").split("\n")[0]

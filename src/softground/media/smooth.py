@@ -18,6 +18,12 @@ def smooth_ramp(value, length: float, xp: ModuleType = jnp):
 
 
 def smooth_step(x, xp: ModuleType = jnp):
-    """0 below 0, 1 above 1."""
+    """0 below 0, 1 above 1: the quintic of minimum jerk, without velocity or acceleration at either end."""
     x = xp.clip(x, 0.0, 1.0)
     return x**3 * (10 - 15 * x + 6 * x**2)
+
+
+def smooth_step_rate(x, xp: ModuleType = jnp):
+    """Derivative of `smooth_step`."""
+    x = xp.clip(x, 0.0, 1.0)
+    return 30 * x**2 * (1 - x) ** 2

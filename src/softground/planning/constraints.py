@@ -15,12 +15,11 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.contact.feet import feet_in_ground
+from softground.contact.feet import displaced, feet_in_ground, pose_directions
 from softground.errors import OptionError
 from softground.media.base import FootInGround
 from softground.planning.blocks import Block
 from softground.planning.dynamics.base import wrench_space_under_feet
-from softground.planning.foot_pose import displaced, pose_directions
 from softground.planning.layout import Layout
 from softground.robots import Robot
 from softground.robots.dynamics_derivatives import has_scalar_joints

@@ -15,14 +15,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from softground.contact.feet import feet_along
 from softground.control.inverse_kinematics import feet_in_base, joints_for_feet
 from softground.control.trot import trot
 from softground.errors import OptionError
-from softground.planning.feet import feet_along
+from softground.planning.layout import Layout, Unknowns
 from softground.planning.metrics import desired_speed
 from softground.planning.plan import Plan
 from softground.planning.problem import GaitProblem
-from softground.planning.smoothing import smoothed
 from softground.planning.tracking import TrackJoints
 from softground.planning.trajectory import Trajectory, trajectory_of
 from softground.robots import Robot
@@ -34,6 +34,8 @@ from softground.surfaces import Plane
 
 FINE = 0.002
 """Time step (s), or a little more or less, in which guesses are simulated."""
+SUNK = 0.03
+"""Depth (m) of the feet of a random trajectory, on average: most are in the ground, some above it."""
 
 
 def stance(robot: Robot, gather: float = 0.72, crouch: float = 0.025) -> np.ndarray:
@@ -164,7 +166,7 @@ def _simulated(
 ) -> Trajectory:
     """What a policy does on the problem's ground, from `settle` (s) on; from rest the feet just touch the ground."""
     robot, fine = problem.robot, _fine_step(problem)
-    simulator = Simulator(robot, smoothed(problem.ground, eps), fine)
+    simulator = Simulator(robot, problem.ground.smoothed(eps), fine)
     state = simulator.initial_state(q, height=0.0) if v is None else simulator.initial_state(q, v)
     past = run(simulator, state, policy, settle + problem.seconds + problem.dt, progress=False)
     if past.attrs["ended"] != "finished":
@@ -200,3 +202,26 @@ def _shifted(robot: Robot, trajectory: Trajectory) -> Trajectory:
     forward = base_motion(robot).forward_q
     q[:, forward] -= q[0, forward]
     return trajectory._replace(q=q)
+
+
+def random_unknowns(problem: GaitProblem, layout: Layout, seed: int) -> np.ndarray:
+    """A random trajectory about the robot's posture with its feet in the ground.
+
+    At such trajectories patterns of derivatives are found, and derivatives are tested.
+    """
+    rng, robot = np.random.default_rng(seed), problem.robot
+    base = base_motion(robot)
+    knots = layout.knots
+    q = np.asarray(robot.posture) + 0.1 * rng.normal(size=(knots, layout.nq))
+    q[:, base.forward_q] = rng.uniform(0.0, 1.0, knots)
+    depth = np.asarray(feet_along(robot, problem.ground.surface, q).depth).mean(axis=1)
+    q[:, base.up_q] += depth - SUNK
+    return layout.put_together(
+        Unknowns(
+            q,
+            rng.normal(size=(knots, layout.nv)),
+            rng.normal(size=(knots - 1, layout.lifted)),
+            100 * rng.normal(size=(knots - 1, layout.nu)),
+            rng.normal(size=layout.points),
+        )
+    )

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from softground.contact.feet import feet_along
 from softground.planning.costs import ForwardSpeed, Periodicity
-from softground.planning.feet import feet_along
 from softground.planning.problem import GaitProblem
 from softground.planning.trajectory import Trajectory
 from softground.robots.base import base_motion

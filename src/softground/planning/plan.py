@@ -17,7 +17,6 @@ from softground.planning.plan_file import plan_dataset, plan_parts
 from softground.planning.problem import GaitProblem
 from softground.planning.replay import Replay, replay
 from softground.planning.report import Report, Solution
-from softground.planning.smoothing import smoothed
 from softground.planning.trajectory import Trajectory
 from softground.runs import RobotMotion, Run
 from softground.runs.dataset import motion_dataset, with_recipes
@@ -131,7 +130,7 @@ class Plan:
 
 def _motion(problem: GaitProblem, trajectory: Trajectory, eps: float, title: str = "") -> RobotMotion:
     """The motion of a trajectory on the problem's ground at temperature eps (W): one sample per step."""
-    simulator = Simulator(problem.robot, smoothed(problem.ground, eps), problem.dt)
+    simulator = Simulator(problem.robot, problem.ground.smoothed(eps), problem.dt)
     time = np.arange(len(trajectory.torque)) * trajectory.dt
     values = _values_in(simulator, trajectory, problem.met_at * problem.dt)
     arrays: dict[str, np.ndarray] = {}

@@ -24,7 +24,6 @@ from softground.planning.layout import Layout
 from softground.planning.metrics import GaitMetrics
 from softground.planning.problem import GaitProblem
 from softground.planning.report import Report, Solution
-from softground.planning.smoothing import smoothed
 from softground.planning.trajectory import Trajectory, trajectory_of
 from softground.runs import RobotMotion, Run
 from softground.runs.dataset import OF_SOLVER, VARIABLES, with_recipes
@@ -145,7 +144,7 @@ def plan_parts(dataset: xr.Dataset, path: str | Path) -> tuple[dict[str, Any], R
 def _restore_problem(recipe: Mapping[str, Any], arrays: Mapping[str, np.ndarray], simulator: Simulator) -> GaitProblem:
     return GaitProblem(
         simulator.robot,
-        smoothed(simulator.ground, recipe["ground_eps_w"]),
+        simulator.ground.smoothed(recipe["ground_eps_w"]),
         recipe["knots"],
         float(simulator.dt),
         costs=tuple(_kept(part, arrays) for part in recipe["costs"]),

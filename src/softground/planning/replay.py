@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from softground.contact.feet import feet_along
 from softground.errors import OptionError
-from softground.planning.feet import feet_along
-from softground.planning.smoothing import smoothed
 from softground.planning.tracking import TrackJoints
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
@@ -75,7 +74,7 @@ def simulate(
 
     References are smooth between knots: with velocities that jump there, servos would ask the ground for impulses.
     """
-    simulator = Simulator(robot, smoothed(ground, eps), dt)
+    simulator = Simulator(robot, ground.smoothed(eps), dt)
     state = simulator.initial_state(trajectory.q[0], trajectory.v[0])
     policy = TrackJoints.of(robot, trajectory.refined(round(trajectory.dt / dt)), dt, **gains)
     return run(simulator, state, policy, trajectory.seconds, progress=progress, label="replaying", title="replay")

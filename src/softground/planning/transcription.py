@@ -35,10 +35,10 @@ from softground.planning.curvature import CurvaturePlan, compiled, curvature_ent
 from softground.planning.damping import Damping
 from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.closed_form import ClosedForm
+from softground.planning.guesses import random_unknowns
 from softground.planning.layout import Layout, Unknowns
 from softground.planning.nlp import Clock, Nlp
 from softground.planning.problem import GaitProblem
-from softground.planning.sampling import random_unknowns
 from softground.planning.terrain import generic, on_surface, same_kind
 from softground.planning.trajectory import Trajectory
 from softground.precision import require_double

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
+from softground.robots.rigid_inertia import point_inertia
 from softground.robots.rotations import quaternion_matrix_numpy
 
 FREE, BALL, SLIDE, HINGE = 0, 1, 2, 3  # mujoco.mjtJoint
@@ -257,8 +258,3 @@ def _merged_inertia(model: mujoco.MjModel, attachments: list[Attachment], n_bodi
     com = moment / np.where(mass > 0, mass, 1.0)[:, None]
     inertia = np.array([i - m * point_inertia(c) for i, m, c in zip(about_origin, mass, com, strict=True)])
     return mass, com, inertia.reshape(-1, 3, 3)
-
-
-def point_inertia(c: np.ndarray) -> np.ndarray:
-    """Inertia about the origin of a unit mass at c: |c|^2 1 - c c'."""
-    return (c @ c) * np.eye(3) - np.outer(c, c)

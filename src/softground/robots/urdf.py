@@ -8,15 +8,14 @@ package:// mesh paths.
 import os
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 
 import mujoco
 import numpy as np
 
 from softground.errors import RobotError
+from softground.robots.rigid_inertia import RigidInertia, from_com
 from softground.robots.rotations import axis_angle_quaternion_numpy, quaternion_matrix_numpy
-from softground.robots.tree import point_inertia
 
 FREE_JOINT = "floating_base"
 MESH_SUFFIXES = {".stl", ".obj", ".msh"}  # what MuJoCo reads; .dae is not among them
@@ -94,38 +93,6 @@ def _merge_inertias(root: ElementTree.Element, path: Path) -> None:
             link.remove(element)
         if link.get("name") in total and link.get("name") != "world":
             _write_inertia(link, total[link.get("name", "")])
-
-
-@dataclass(frozen=True)
-class RigidInertia:
-    """Mass (kg), first moment (kg m) and inertia about the origin of a frame (kg m2)."""
-
-    mass: float
-    moment: np.ndarray
-    inertia: np.ndarray
-
-    def __add__(self, other: "RigidInertia") -> "RigidInertia":
-        return RigidInertia(self.mass + other.mass, self.moment + other.moment, self.inertia + other.inertia)
-
-    def moved(self, position: np.ndarray, rotation: np.ndarray) -> "RigidInertia":
-        """The same body seen from a frame in which its own frame stands at this pose."""
-        com, about_com = self.about_com()
-        com, about_com = position + rotation @ com, rotation @ about_com @ rotation.T
-        return from_com(self.mass, com, about_com)
-
-    def about_com(self) -> tuple[np.ndarray, np.ndarray]:
-        """Centre of mass and inertia about it."""
-        com = self.moment / self.mass if self.mass > 0 else np.zeros(3)
-        return com, self.inertia - self.mass * point_inertia(com)
-
-    def is_physical(self) -> bool:
-        """Whether mass and inertia are positive."""
-        return self.mass > 0 and bool(np.linalg.eigvalsh(self.about_com()[1]).min() > 0)
-
-
-def from_com(mass: float, com: np.ndarray, about_com: np.ndarray) -> RigidInertia:
-    """Inertia about the frame's origin, from the inertia about the centre of mass."""
-    return RigidInertia(mass, mass * com, about_com + mass * point_inertia(com))
 
 
 _ENTRIES = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}

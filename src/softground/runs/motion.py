@@ -135,6 +135,11 @@ class RobotMotion:
         """Unit normal (world) of the ground at the centre of mass."""
         return np.array(jax.vmap(self.surface.normal)(self["center_of_mass"].values))
 
+    def foot_poses(self) -> tuple[Float[np.ndarray, "t f 3"], Float[np.ndarray, "t f 3 3"]]:
+        """Centres (m, world) and orientations of the soles."""
+        position, rotation = jax.jit(jax.vmap(self.robot.foot_poses))(self["configuration"].values)
+        return np.asarray(position), np.asarray(rotation)
+
     def vertical_force(self) -> Float[np.ndarray, "t f"]:
         """Of the ground on every foot, against gravity, N."""
         return self["wrench_world"].sel(wrench_axis=["fx", "fy", "fz"]).values @ self.up

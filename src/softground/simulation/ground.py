@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from softground.errors import MediumError
+from softground.errors import MediumError, OptionError
 from softground.media.base import FootMedium, Medium
 from softground.robots import Robot
 from softground.surfaces import Plane, Surface
@@ -23,6 +23,17 @@ class Ground(eqx.Module):
 
     medium: Medium
     surface: Surface = eqx.field(default_factory=Plane)
+
+    def smoothed(self, eps: float) -> Ground:
+        """The ground with the temperature of its wrench space set to `eps` (W).
+
+        >>> soft = sg.Ground(sg.sand()).smoothed(1.0)
+        """
+        if not (np.isfinite(eps) and eps > 0):
+            raise OptionError(f"eps must be a positive power in watts, got {eps}")
+        if not hasattr(self.medium, "eps"):
+            raise MediumError(f"{type(self.medium).__name__} has no temperature eps: plan on granular ground")
+        return eqx.tree_at(lambda one: one.medium.eps, self, np.asarray(eps, dtype=float))
 
 
 def medium_under_feet(medium: Medium, robot: Robot) -> FootMedium:

@@ -8,7 +8,7 @@ import equinox as eqx
 import numpy as np
 
 from softground.errors import OptionError
-from softground.media import Medium, load_medium, named_medium
+from softground.media import medium_of
 from softground.robots import Robot
 from softground.robots.base import carrying_dof
 from softground.simulation.ground import Ground
@@ -41,8 +41,9 @@ class LiveSettings:
 
 def live_simulator(robot: Robot, settings: LiveSettings, dt: float) -> Simulator:
     """The simulator of these settings."""
+    medium = medium_of(settings.medium, robot, strength=settings.strength)
     surface = Plane(slope=np.deg2rad(settings.slope))
-    return Simulator(with_payload(robot, settings.payload), Ground(_medium(settings), surface), dt)
+    return Simulator(with_payload(robot, settings.payload), Ground(medium, surface), dt)
 
 
 def with_payload(robot: Robot, payload: float) -> Robot:
@@ -50,11 +51,6 @@ def with_payload(robot: Robot, payload: float) -> Robot:
     mass = np.array(robot.parameters.mass, dtype=float)
     mass[0] += payload
     return eqx.tree_at(lambda r: r.parameters.mass, robot, mass)
-
-
-def _medium(settings: LiveSettings) -> Medium:
-    load = load_medium if settings.medium.endswith(".json") else named_medium
-    return load(settings.medium, strength=settings.strength)
 
 
 def push_direction(robot: Robot) -> np.ndarray | None:

@@ -12,12 +12,12 @@ from jaxtyping import Float
 from softground.arrays import Array
 from softground.control.whole_body.assembly import assemble
 from softground.control.whole_body.base import Constraint, Task
-from softground.control.whole_body.compiled import solve_equalities
 from softground.control.whole_body.constraints.floating_base import FloatingBase
 from softground.control.whole_body.constraints.rolling_contact import RollingContact, rolling_contact
-from softground.control.whole_body.gains import alike, critical
+from softground.control.whole_body.presets import alike, critical
 from softground.control.whole_body.references import References
 from softground.control.whole_body.snapshot import Snapshot, frames_in_order, snapshot
+from softground.control.whole_body.solvers import solve_equalities
 from softground.control.whole_body.tasks.com import CentreOfMass
 from softground.control.whole_body.tasks.frames import FrameOrientation, FramePose
 from softground.control.whole_body.unknowns import Unknowns

@@ -12,11 +12,12 @@ from jaxtyping import Float, Int
 from softground.arrays import Array
 from softground.control.stepping.controller import SteppingController
 from softground.control.stepping.gait import SteppingGait
-from softground.control.stepping.nodding import nodding_trunk
-from softground.control.stepping.placement import next_foot
-from softground.control.stepping.swing import cycloid
 from softground.control.whole_body.references import FrameMotion, PointMotion, References, holding
+from softground.robots.rotations import quaternion_exp, quaternion_matrix
 from softground.simulation import Control, State
+
+Motion = tuple[Float[Array, "3"], Float[Array, "3"], Float[Array, "3"]]
+"""Position (m), velocity (m/s) and acceleration (m/s2)."""
 
 
 class Memory(NamedTuple):
@@ -151,3 +152,82 @@ class Stepper(eqx.Module):
 def _angle(before: Float[Array, "2"], after: Float[Array, "2"]) -> Float[Array, ""]:
     """From one direction in the plane to another, to the left (rad)."""
     return jnp.arctan2(before[0] * after[1] - before[1] * after[0], before @ after)
+
+
+def next_foot(
+    gait: SteppingGait,
+    omega: float | Array,
+    com: Float[Array, "2"],
+    velocity: Float[Array, "2"],
+    foot: Float[Array, "2"],
+    left: float | Array,
+    time_left: float | Array,
+    wanted: Float[Array, "2"],
+) -> Float[Array, "2"]:
+    """Where (forwards, left; m) the swinging foot should land for a robot over `foot` (Raibert's rule).
+
+    A pendulum of constant height over a foot at p moves by x'' = omega^2 (x - p). What grows of its motion is the
+    capture point xi = x + x'/omega; it leaves the foot as exp(omega t). Steps of length L and duration T repeat if
+    every stance begins with xi ahead of its foot by
+
+        b = L / (exp(omega T) - 1),
+
+    so the foot goes to xi - b: to x + x'/omega - b, the offset that sustains the wanted speed plus 1/omega times the
+    error of velocity. Sideways, left and right alternate: xi begins W / (exp(omega T) + 1) inside the foot, W apart.
+
+    omega: 1/s, of the gait under the robot's gravity. left: 1 for a left foot that swings, -1 for a right one.
+    time_left: s, until it lands. wanted: velocity, m/s.
+    """
+    duration = gait.stance
+    capture = com + velocity / omega
+    at_landing = foot + (capture - foot) * jnp.exp(omega * time_left)
+    growth = jnp.exp(omega * duration)
+    inside = jnp.stack([jnp.zeros(()), -left * gait.width / (growth + 1)])
+    return at_landing - wanted * duration / (growth - 1) - inside
+
+
+def cycloid(start: Float[Array, "3"], end: Float[Array, "3"], height, duration, time) -> Motion:
+    """Position (m), velocity and acceleration of a swinging foot at a time (s) since lift-off.
+
+    It moves on a cycloid, at rest over the ground when it leaves and when it lands. With s = time / duration the foot
+    has gone the share s - sin(2 pi s) / (2 pi) of its way, and is height (1 - cos(2 pi s)) / 2 above the line from
+    start to end.
+    """
+    s = jnp.clip(time / duration, 0.0, 1.0)
+    turn = 2 * np.pi / duration
+    angle = 2 * np.pi * s
+    way, up = end - start, height / 2 * np.array([0.0, 0.0, 1.0])
+    return (
+        start + way * (s - jnp.sin(angle) / (2 * np.pi)) + up * (1 - jnp.cos(angle)),
+        way * (1 - jnp.cos(angle)) / duration + up * turn * jnp.sin(angle),
+        way * turn * jnp.sin(angle) / duration + up * turn**2 * jnp.cos(angle),
+    )
+
+
+def nodding_trunk(
+    upright: Float[Array, "3 3"], nod: float | Float[Array, ""], side: float | Float[Array, ""], duration, time
+) -> FrameMotion:
+    """Wanted motion of a trunk that is `upright` between stances: by nodding, a biped without a motor about z turns.
+
+    To pitch its trunk with an acceleration alpha the robot needs a moment about its centre of mass, which the ground
+    gives by a force along x at the foot that carries, h below:  -h F_x = I alpha.  That foot is W/2 beside the centre
+    of mass, so the same force turns the robot about the vertical by
+
+        M = -y F_x = +- I alpha W / (2 h),         + on the left foot, - on the right one.
+
+    A trunk that is accelerated forwards (alpha > 0) while the left foot carries, and backwards while the right one
+    does, is turned to the left in both stances. It is upright whenever the feet change, and ends a stance at minus the
+    rate with which it began, so stances follow on each other: with t since the stance began and T its duration the
+    pitch is alpha t (t - T) / 2. Over the left foot it leans back, by alpha T^2 / 8 at most, and over the right one
+    forwards.
+
+    By where feet are put this robot hardly turns. While a robot's angular momentum about the level axes does not
+    change, the ground's force points from its foot to its centre of mass and has no moment about the vertical.
+
+    nod: rad/s2. side: 1 while the left foot carries, -1 while the right one does. time: s, since the stance began.
+    """
+    axis, size = upright[:, 1], side * nod
+    zero = jnp.zeros(3)
+    turned = quaternion_matrix(quaternion_exp(axis * size * time * (time - duration) / 2))
+    rate, acceleration = (jnp.append(zero, axis * x) for x in (size * (time - duration / 2), size))
+    return FrameMotion(zero, turned @ upright, rate, acceleration)

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from softground.control.walking.gait import check_walks
-from softground.control.whole_body.cautious import tsid_cautious
 from softground.control.whole_body.controller import WholeBodyController
-from softground.control.whole_body.presets import tsid_compliant, tsid_rigid
-from softground.control.whole_body.scaling import compliant_gains_for, rigid_gains_for
+from softground.control.whole_body.presets import compliant_gains_for, rigid_gains_for, tsid_compliant, tsid_rigid
 from softground.errors import OptionError, unknown_name
 from softground.robots import Robot
 
 CONTROLLERS: dict[str, Callable[[Robot], WholeBodyController]] = {
     "compliant": lambda robot: tsid_compliant(robot, compliant_gains_for(robot)),
-    "cautious": lambda robot: tsid_cautious(robot, compliant_gains_for(robot)),
+    "cautious": lambda robot: tsid_compliant(robot, compliant_gains_for(robot), cautious=True),
     "rigid": lambda robot: tsid_rigid(robot, rigid_gains_for(robot)),
 }
-"""TSID-Compliant and TSID-Rigid of romualdi2021, and one that minds its doubt; with gains for the robot's size."""
+"""TSID-Compliant and TSID-Rigid of romualdi2021, and one that weighs the uncertainty of its estimate; with gains for
+the robot's size."""
 
 
 def check_controller(name: str) -> None:

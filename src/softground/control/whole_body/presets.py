@@ -12,8 +12,8 @@ from softground.control.whole_body.constraints.feasibility import feasible_wrenc
 from softground.control.whole_body.constraints.floating_base import FloatingBase
 from softground.control.whole_body.constraints.rigid_contact import RigidContact
 from softground.control.whole_body.controller import WholeBodyController
-from softground.control.whole_body.gains import alike, critical
 from softground.control.whole_body.tasks.com import CentreOfMass
+from softground.control.whole_body.tasks.contact_doubt import ContactDoubt
 from softground.control.whole_body.tasks.frames import FrameOrientation, FramePose
 from softground.control.whole_body.tasks.momentum import MomentumSecondRate
 from softground.control.whole_body.tasks.posture import Posture
@@ -23,6 +23,7 @@ from softground.media.visco_elastic.sole import patch
 from softground.robots import Robot
 
 ICUB_MASS = 33.06  # kg
+ICUB_HEIGHT = 0.537  # m, of the centre of mass over the soles, standing
 Triple = tuple[float, float, float]
 Wrench = tuple[float, ...]
 
@@ -138,6 +139,29 @@ ICUB_RIGID = replace(ROMUALDI_RIGID, com_kp=10.0, contact_damping=10.0)
 """Feet that move in the ground are slowed: without it they rattle on any ground softer than 1e7 N/m3."""
 
 
+def compliant_gains_for(robot: Robot, gains: CompliantGains = ICUB_COMPLIANT) -> CompliantGains:
+    """iCub's gains of TSID-Compliant, scaled to a robot.
+
+    Tasks of momentum and of wrenches weigh newtons, those of frames and joints radians and metres. A robot of mass m
+    and height l needs forces in proportion to m and torques in proportion to m l for the same motion: with the weights
+    of their squares divided by m^2 and (m l)^2 the tasks keep their balance, and every gain in 1/s stays what it is.
+    """
+    force, torque = _per_square(robot)
+    angular, wrench = (np.asarray(weight) for weight in (gains.angular_weight, gains.wrench_weight))
+    return replace(
+        gains,
+        linear_weight=force * gains.linear_weight,
+        angular_weight=tuple(torque * angular),
+        wrench_weight=tuple(np.repeat([force, torque], 3) * wrench),
+    )
+
+
+def rigid_gains_for(robot: Robot, gains: RigidGains = ICUB_RIGID) -> RigidGains:
+    """iCub's gains of TSID-Rigid, scaled to a robot as `compliant_gains_for` scales."""
+    force, _ = _per_square(robot)
+    return replace(gains, wrench_weight=force * gains.wrench_weight)
+
+
 def tsid_compliant(
     robot: Robot,
     gains: CompliantGains = ICUB_COMPLIANT,
@@ -145,14 +169,17 @@ def tsid_compliant(
     torso: str | None = None,
     period: float = 1e-3,
     lookahead: float | None = None,
+    cautious: bool = False,
     **options,
 ) -> WholeBodyController:
     """Accelerations and wrench rates as unknowns: a controller that knows how the ground yields.
 
-    period: between ticks, s. lookahead: time ahead at which wrenches are taken, s, by default a period.
+    period: between ticks, s. lookahead: time ahead at which wrenches are taken, s, by default a period. cautious: adds
+    `ContactDoubt`, so that the cost of the wrench task is its mean over what the ground may be.
     """
     lookahead = period if lookahead is None else lookahead
     root, torso = robot.body_names[0], torso or upper_body(robot)
+    soles = stack_soles([patch(foot.shape) for foot in robot.feet])
     tasks = [
         MomentumSecondRate(
             upright=(root, torso),
@@ -165,10 +192,11 @@ def tsid_compliant(
         _orientation(torso, gains.orientation_kp, gains.orientation_c0, gains.torso_weight),
         _posture(robot, gains.joints),
         WrenchRates(np.array(gains.wrench_kp), np.array(gains.wrench_weight)),
+        *([ContactDoubt(soles, np.array(gains.wrench_weight), lookahead)] if cautious else []),
     ]
     constraints = [
         FloatingBase(lookahead),
-        ContactModel(stack_soles([patch(foot.shape) for foot in robot.feet]), lookahead),
+        ContactModel(soles, lookahead),
         *_swinging_feet(robot, gains.foot_kp, gains.foot_angular_kp, gains.foot_c0),
         feasible_wrenches(robot, gains.friction, gains.torsion, horizon=gains.wrench_horizon),
     ]
@@ -195,6 +223,16 @@ def tsid_rigid(
         feasible_wrenches(robot, gains.friction, gains.torsion),
     ]
     return WholeBodyController(robot, tasks, constraints, period=period, **options)
+
+
+def alike(value: float) -> np.ndarray:
+    """The same gain along x, y and z."""
+    return np.full(3, float(value))
+
+
+def critical(kp) -> np.ndarray:
+    """Derivative gain of critical damping."""
+    return 2 * np.sqrt(np.asarray(kp, dtype=float))
 
 
 def upper_body(robot: Robot) -> str:
@@ -227,3 +265,13 @@ def _posture(robot: Robot, gains: JointGains) -> Posture:
     in_leg = _leg_dofs(robot)[list(robot.actuated)]
     kp = np.where(in_leg, gains.leg_kp, gains.other_kp)
     return Posture(kp, critical(kp), np.where(in_leg, gains.leg_weight, gains.other_weight))
+
+
+def _per_square(robot: Robot) -> tuple[float, float]:
+    """Factors on weights of squared forces and of squared torques; 1 for iCub."""
+    if robot.name == "icub":
+        return 1.0, 1.0
+    feet = np.asarray(robot.foot_poses(robot.posture)[0])
+    height = float(robot.center_of_mass(robot.posture)[2]) - float(feet[:, 2].mean())
+    mass, length = float(robot.total_mass) / ICUB_MASS, height / ICUB_HEIGHT
+    return mass**-2, (mass * length) ** -2

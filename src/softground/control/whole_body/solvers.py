@@ -1,4 +1,4 @@
-"""Solvers of the whole-body QP, all behind one call: Problem -> Solution.
+"""Solvers of the whole-body QP, all behind one call: Problem -> Solution; and one for compiled loops.
 
 `solve_daqp` is the one that controllers use, because it was the fastest on their problems at an accuracy near rounding
 (docs/whole_body_control.md, `softground bench control`). The others are here to be measured beside it; `piqp` and
@@ -10,9 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import daqp
+import jax.numpy as jnp
 import numpy as np
 import quadprog
+from jaxtyping import Float
 
+from softground.arrays import Array
+from softground.control.whole_body.assembly import Assembled
 from softground.control.whole_body.problem import Problem, Solution, Status
 
 Solver = Callable[[Problem], Solution]
@@ -91,6 +95,29 @@ def solve_proxqp(problem: Problem) -> Solution:
     found = solver.results
     solved = found.info.status == proxqp.PROXQP_SOLVED
     return Solution(np.array(found.x), np.array(found.y), np.array(found.z), Status.SOLVED if solved else Status.FAILED)
+
+
+def solve_equalities(assembled: Assembled) -> Float[Array, " n"]:
+    """x of a problem that has no inequalities, inside a compiled loop; zero where an unknown does not count.
+
+    Without inequalities the quadratic program is one linear system:
+
+        minimise 1/2 x'H x + g'x  subject to  E x = e      <=>      [H E'; E 0] (x, y) = (-g, e)
+
+    What does not count at a tick (the wrench of a foot in the air, the rows of its contact) is cut out by unit rows, so
+    that the system keeps its size.
+    """
+    problem, (unknowns, rows, _) = assembled.problem, assembled.active
+    count = len(problem.gradient)
+    both = unknowns[:, None] & unknowns
+    hessian = jnp.where(both, problem.hessian, jnp.eye(count))
+    equality = jnp.where(rows[:, None] & unknowns, problem.equality_matrix, 0.0)
+    corner = -jnp.diag(jnp.where(rows, 0.0, 1.0))
+    system = jnp.block([[hessian, equality.T], [equality, corner]])
+    right = jnp.concatenate(
+        [jnp.where(unknowns, -problem.gradient, 0.0), jnp.where(rows, problem.equality_target, 0.0)]
+    )
+    return jnp.linalg.solve(system, right)[:count]
 
 
 SOLVERS: dict[str, Solver] = {

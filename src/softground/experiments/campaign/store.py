@@ -74,7 +74,7 @@ class Store:
             except BlockingIOError:
                 raise ExperimentError(
                     f"another process is running the campaign in {self.folder}: wait for it, look at it with "
-                    "softground acquire --status, or choose another folder"
+                    "softground acquire status, or choose another folder"
                 ) from None
             for part in (".", "runs", "failed"):
                 remove_leftovers(self.folder / part)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from softground.errors import ExperimentError
-from softground.experiments.database import DECIMALS, MIRRORED, WrenchDatabase
+from softground.experiments.database import DECIMALS, MIRRORED, TORQUE_LENGTH, WrenchDatabase
 from softground.experiments.symmetry import (
     MIRRORS,
     mirror_signs_of,
@@ -16,9 +16,6 @@ from softground.experiments.symmetry import (
     with_zero_depth,
 )
 from softground.robots.shapes import Shape
-
-#: Length (m) by which torques are divided when they are compared with forces.
-TORQUE_LENGTH = 0.1
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,11 @@ from softground.experiments.learning.grid import Grid, orbits
 from softground.experiments.symmetry import mirror_signs_of, mirrored_directions
 
 
-def normalised_error(grid: Grid, predicted: np.ndarray, measured: np.ndarray) -> float:
-    """Root mean square over all wrench components, torques divided by 0.1 m, over that of the data."""
-    weights = grid.component_weights
+def normalised_error(predicted: np.ndarray, measured: np.ndarray, weights: np.ndarray) -> float:
+    """Root mean square over all wrench components, each times its weight, over that of the data.
+
+    With `component_weights` torques count as forces at `TORQUE_LENGTH`.
+    """
     return float(np.sqrt((((predicted - measured) * weights) ** 2).sum() / ((measured * weights) ** 2).sum()))
 
 
@@ -41,7 +43,7 @@ def cross_validated(method: Method, grid: Grid, held_out: Iterable[np.ndarray]) 
         mask = mask & grid.under
         predicted.append(method.fit(grid.subset(~mask)).predict(grid.poses[mask]))
         measured.append(grid.wrenches[mask])
-    return normalised_error(grid, np.concatenate(predicted), np.concatenate(measured))
+    return normalised_error(np.concatenate(predicted), np.concatenate(measured), grid.component_weights)
 
 
 def learning_curve(

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
 
+from softground.bridges.side_pictures import blank
 from softground.control.stepping import Walks
 from softground.control.terrain_classification import FEATURES, TerrainClassifier, step_features
 from softground.control.terrain_identification import TerrainIdentifier
@@ -27,7 +28,6 @@ from softground.media.wedge.calibration import SAND
 from softground.papers.chen2026.experiment import RIGID, biped_law, robot, walks_on
 from softground.papers.chen2026.identification import DEPTH, FIRST, GUESS, TOUCH_DOWN, steps_to_seconds
 from softground.papers.chen2026.sensing import NOISE, carrying, in_steps, sensed_steps
-from softground.papers.drawing import blank
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, above
 from softground.runs import Run
 from softground.runs.figures import COLOURS, STYLE

@@ -6,6 +6,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
+from softground.bridges.side_pictures import blank
 from softground.papers.chen2026.experiment import SPEEDS, biped_law, fall_of, stances, walk
 from softground.papers.chen2026.prediction import (
     MODELS,
@@ -16,7 +17,6 @@ from softground.papers.chen2026.prediction import (
     measured,
     predicted,
 )
-from softground.papers.drawing import blank
 from softground.papers.study import Check, Findings, Options, Row, Study, Table
 from softground.runs.figures import COLOURS, STYLE
 

@@ -19,11 +19,11 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from softground.bridges.side_pictures import blank
 from softground.control.stepping import Walks
 from softground.control.terrain_identification import Belief, Doubt, Sensed, TerrainIdentifier
 from softground.papers.chen2026.experiment import DT, biped_law, fall_of, robot, walk, walks_on
 from softground.papers.chen2026.sensing import NOISE, SAMPLES, carrying, sensed_steps
-from softground.papers.drawing import blank
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, below
 from softground.runs import Fall, Run
 from softground.runs.figures import COLOURS, STYLE

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 from matplotlib.patches import Wedge as Sector
 
+from softground.bridges.side_pictures import EDGE, OUTLINE, SAND, WITHOUT_GRID, blank
 from softground.media import FootInGround, FootMedium, Wedge
 from softground.media.resistive import surface_of, wrenches
 from softground.media.wedge import lateral_force, sagittal_force, shear_force
@@ -20,7 +21,6 @@ from softground.media.wedge.calibration import solids
 from softground.media.wedge.geometry import Solid
 from softground.media.wedge.medium import FRICTION_ANGLE, Memory
 from softground.media.wedge.resistance import wall_stress
-from softground.papers.drawing import EDGE, OUTLINE, SAND, WITHOUT_GRID, blank
 from softground.papers.study import Findings, Options, Row, Study, Table, below
 from softground.robots.shapes import Box, HalfCylinder, Panels, Shape
 from softground.runs.figures import COLOURS, STYLE

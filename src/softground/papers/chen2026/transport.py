@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from softground.bridges.side_pictures import blank
 from softground.control.stepping import SteppingGait
 from softground.papers.chen2026.experiment import DT, GAIT, GROUNDS, SPEEDS, STEADY, fall_of, stances, walk, walks
-from softground.papers.drawing import blank
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, above, between
 from softground.runs import Run
 from softground.runs.cost_of_transport import Cost, walk_cost, with_way

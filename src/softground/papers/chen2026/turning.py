@@ -3,7 +3,7 @@
 The paper's planes have no yaw, and its robot, like ours, no motor about the vertical: a foot always points where the
 trunk does. To turn it must twist the foot that carries, in the ground. It does so in every stance: swinging one leg
 ahead turns the rest the other way, by a tenth of a radian or so, and the next stance turns back. A trunk that nods one
-way over the left foot and the other over the right one leaves something over (`control.stepping.nodding`); how much it
+way over the left foot and the other over the right one leaves something over (`control.stepping.stepper`); how much it
 nods is learned from stride to stride, from the turn that is missing (`SteppingGait.steering`).
 """
 
@@ -18,9 +18,9 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
 
+from softground.bridges.side_pictures import blank
 from softground.control.stepping import SteppingGait, Walks
 from softground.papers.chen2026.experiment import DT, GAIT, GROUNDS, biped_law, walks_on
-from softground.papers.drawing import blank
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, below
 from softground.runs import Run
 from softground.runs.base_orientation import heading

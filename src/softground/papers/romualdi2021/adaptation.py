@@ -8,9 +8,9 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
+from softground.bridges.side_pictures import blank
 from softground.control.estimation import Estimator
 from softground.control.walking.walk import Belief, com_error, verdict
-from softground.papers.drawing import blank
 from softground.papers.romualdi2021.walks import (
     GROUND_NOTE,
     NOISE_NOTE,

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from softground.bridges.side_pictures import blank
 from softground.control.walking.walk import LOST, com_error, verdict
-from softground.papers.drawing import blank
 from softground.papers.romualdi2021.walks import (
     GROUND_NOTE,
     QUICK_SECONDS,

@@ -9,18 +9,16 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
 
+from softground.bridges.side_pictures import blank
 from softground.control.estimation import Estimator
 from softground.control.walking.walk import Belief, verdict
 from softground.media import ViscoElastic
 from softground.media.visco_elastic import Stretches
-from softground.papers.drawing import blank
 from softground.papers.romualdi2021.walks import (
     GROUND_NOTE,
     NOISE_NOTE,
     SECONDS,
     WALK_NOTE,
-    foot_poses,
-    icub,
     noisy,
     sigma_over_step,
     stances,
@@ -107,7 +105,7 @@ def perform(options: Options) -> Findings:
 
 def truth(ground: Changing, quantity: str, run: Run) -> Float[np.ndarray, "n f"]:
     """Value under each foot over time: where it came down last."""
-    x = foot_poses(icub(), run)[0][..., 0]
+    x = run.foot_poses()[0][..., 0]
     values = np.empty(x.shape)
     for foot in range(x.shape[1]):
         for first, _ in stances(run, foot):

@@ -5,16 +5,14 @@ from __future__ import annotations
 import matplotlib
 from matplotlib.figure import Figure
 
+from softground.bridges.side_pictures import blank
 from softground.control.walking.walk import verdict
-from softground.papers.drawing import blank
 from softground.papers.romualdi2021.walks import (
     GROUND_NOTE,
     QUICK_SECONDS,
     SECONDS,
     WALK_NOTE,
     Place,
-    foot_poses,
-    icub,
     outcome,
     walk_icub,
     wrench_rate,
@@ -123,7 +121,7 @@ def figure(number: int, place: Place, runs: Runs) -> Figure:
 def _draw(panels, name: str, run: Run) -> None:
     time, style = run["time"].values, {"color": HUES[name], "lw": 0.9}
     centre, wanted = run["center_of_mass"].values, run["com_reference"].values
-    foot = foot_poses(icub(), run)[0][:, 0]
+    foot = run.foot_poses()[0][:, 0]
     limits = [(low - 0.05, high + 0.05) for low, high in zip(wanted.min(axis=0), wanted.max(axis=0), strict=True)]
     for axis in range(2):
         if name == "compliant":  # which walks to the end: its reference is whole

@@ -6,8 +6,8 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
+from softground.bridges.side_pictures import blank
 from softground.control.walking.walk import LOST, com_error, verdict
-from softground.papers.drawing import blank
 from softground.papers.romualdi2021.walks import (
     GROUND_NOTE,
     NOISE_NOTE,

@@ -8,16 +8,15 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
+from softground.bridges.side_pictures import blank
 from softground.control.walking.figure import sole_corners
 from softground.control.walking.walk import verdict
-from softground.papers.drawing import blank
 from softground.papers.romualdi2021.walks import (
     GROUND_NOTE,
     QUICK_SECONDS,
     SECONDS,
     SPEED,
     Place,
-    foot_poses,
     icub,
     stances,
     steps_taken,
@@ -81,7 +80,7 @@ def planned_yaw(run: Run) -> Float[np.ndarray, " n"]:
 def figure(run: Run) -> Figure:
     """From above: soles where they stood, the centre of mass and its reference."""
     outline = icub().feet[0].shape.outline
-    place, rotation = foot_poses(icub(), run)
+    place, rotation = run.foot_poses()
     yaw = np.arctan2(rotation[..., 1, 0], rotation[..., 0, 0])
     with matplotlib.rc_context(STYLE):
         result = blank(7.2, 4.0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Bool, Float
 
@@ -107,12 +106,6 @@ def momentum_error(run: Run) -> Float[np.ndarray, "n 3"]:
     """Linear momentum less its reference, kg m/s."""
     velocity = np.gradient(run["center_of_mass"].values, run["time"].values, axis=0)
     return run.attrs["mass_kg"] * (velocity - run["com_velocity_reference"].values)
-
-
-def foot_poses(robot: Robot, run: Run) -> tuple[Float[np.ndarray, "n f 3"], Float[np.ndarray, "n f 3 3"]]:
-    """Centres (m) and orientations of the soles over a run."""
-    position, rotation = jax.jit(jax.vmap(lambda q: robot.foot_poses(q)))(run["configuration"].values)
-    return np.asarray(position), np.asarray(rotation)
 
 
 def stances(run: Run, foot: int) -> list[tuple[int, int]]:

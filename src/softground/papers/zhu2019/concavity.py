@@ -6,8 +6,9 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from softground.experiments.convexity import TORQUE_LENGTH, Concavity, concavity_of
-from softground.papers.drawing import blank
+from softground.bridges.side_pictures import blank
+from softground.experiments.convexity import Concavity, concavity_of
+from softground.experiments.database import TORQUE_LENGTH
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, below
 from softground.papers.zhu2019.databases import Source, beads_source, pebbles_source, sand_source
 from softground.runs.figures import COLOURS, STYLE

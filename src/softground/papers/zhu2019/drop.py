@@ -8,8 +8,8 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
+from softground.bridges.side_pictures import blank, strip_figure
 from softground.media.named import sand
-from softground.papers.drawing import blank, strip_figure
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video, below, between
 from softground.robots import Robot
 from softground.runs import Run, run

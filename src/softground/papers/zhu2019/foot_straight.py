@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from softground.experiments.database import WrenchDatabase
+from softground.experiments.learning.grid import component_weights
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, above, below
 from softground.papers.zhu2019 import foot_study
 from softground.papers.zhu2019.courses import COURSES
 from softground.papers.zhu2019.databases import sand_source
-from softground.papers.zhu2019.tracking import NAMES, TORQUE_LENGTH, errors, follow, recorded
+from softground.papers.zhu2019.tracking import NAMES, errors, follow, recorded
 
 LARGEST_ERROR = 0.30
 """What resistive force theory claims for its own field (the paper's II)."""
@@ -78,7 +79,7 @@ def dissipation_errors(database: WrenchDatabase) -> dict[str, float]:
     """
     poses, table, sole = database.configurations(), database.table(), database.twists()
     off, size, power, greatest = 0.0, 0.0, 0.0, 0.0
-    weights = np.array([1.0, 1.0, 1 / TORQUE_LENGTH])
+    weights = component_weights("planar")
     for (depth, tilt, _), wrenches in zip(poses, table, strict=True):
         if depth <= 0:
             continue

@@ -8,13 +8,13 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
+from softground.bridges.side_pictures import blank
 from softground.errors import OptionError
 from softground.experiments.course import Course
 from softground.experiments.protocol import Recording
 from softground.media.learned import LearnedSpace
 from softground.media.named import DATA, beads
 from softground.media.resistive import Resistive
-from softground.papers.drawing import blank
 from softground.papers.study import Options, Row
 from softground.papers.zhu2019.courses import COURSES
 from softground.papers.zhu2019.dem_records import record_again, shipped

@@ -6,6 +6,7 @@ import matplotlib
 from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
+from softground.bridges.side_pictures import blank
 from softground.experiments.learning import (
     GaussianProcess,
     Physics,
@@ -20,7 +21,6 @@ from softground.experiments.learning.base import Method
 from softground.experiments.learning.grid import Grid
 from softground.experiments.learning.report import PUBLISHED
 from softground.experiments.learning.validation import folds
-from softground.papers.drawing import blank
 from softground.papers.study import Findings, Options, Row, Study, Table, below
 from softground.papers.zhu2019.databases import sand_source
 from softground.runs.figures import COLOURS, STYLE

@@ -6,11 +6,11 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
+from softground.bridges.side_pictures import blank, strip_figure
 from softground.control.foot_motion import move_feet
 from softground.media.named import sand
-from softground.papers.drawing import blank, strip_figure
 from softground.papers.study import Findings, Options, Row, Study, Table, Video, above, below
-from softground.papers.zhu2019.quadruped import STRENGTH, STRENGTH_NOTE, bent, foot_positions
+from softground.papers.zhu2019.quadruped import STRENGTH, STRENGTH_NOTE, bent
 from softground.robots import Robot
 from softground.runs import Run, run
 from softground.runs.figures import COLOURS, STYLE
@@ -28,7 +28,7 @@ def perform(options: Options) -> Findings:
     robot = Robot.load("robosimian")
     cases = {"rear": 1.0} if options.quick else CASES
     runs = {name: simulate(robot, sign, 0.004 if options.quick else 0.002) for name, sign in cases.items()}
-    found = {name: _metrics(robot, one) for name, one in runs.items()}
+    found = {name: _metrics(one) for name, one in runs.items()}
     rear = found["rear"]
     checks = [
         above("weight on the rear: share of the rear feet before the push", rear["rear_load_share"], 0.55),
@@ -45,9 +45,9 @@ def perform(options: Options) -> Findings:
         metrics=found,
         tables=[
             Table("push", "Slip of the feet", [{"weight on": name} | one for name, one in found.items()]),
-            Table("series", "Feet over time", _series(robot, runs)),
+            Table("series", "Feet over time", _series(runs)),
         ],
-        figures={"push": strip(runs), "series": figure(robot, runs)},
+        figures={"push": strip(runs), "series": figure(runs)},
         videos={
             f"weight_{name}": Video(one, f"weight on the {name} feet, front feet pushed") for name, one in runs.items()
         },
@@ -71,8 +71,8 @@ def simulate(robot: Robot, sign: float, dt: float) -> Run:
     return run(simulator, state, motion, END + 0.3, every=round(0.02 / dt), progress=False)
 
 
-def _metrics(robot: Robot, one: Run) -> Row:
-    place = foot_positions(robot, one)[..., 0]
+def _metrics(one: Run) -> Row:
+    place = one.foot_poses()[0][..., 0]
     time = one["time"].values
     before, after = int(np.searchsorted(time, PUSHED)), -1
     slip = place[after] - place[before]
@@ -89,10 +89,10 @@ def _metrics(robot: Robot, one: Run) -> Row:
     }
 
 
-def _series(robot: Robot, runs: dict[str, Run]) -> list[Row]:
+def _series(runs: dict[str, Run]) -> list[Row]:
     rows: list[Row] = []
     for name, one in runs.items():
-        place, depth, force = foot_positions(robot, one)[..., 0], one["depth"].values, one["wrench_world"].values
+        place, depth, force = one.foot_poses()[0][..., 0], one["depth"].values, one["wrench_world"].values
         rows += [
             {
                 "weight on": name,
@@ -116,13 +116,13 @@ def strip(runs: dict[str, Run]) -> Figure:
     return strip_figure(named, moments, window=(-0.85, 1.0, -0.2, 1.25), follow=False)
 
 
-def figure(robot: Robot, runs: dict[str, Run]) -> Figure:
+def figure(runs: dict[str, Run]) -> Figure:
     """Way of the feet over the ground since the push began, and the forces along x."""
     with matplotlib.rc_context(STYLE):
         result = blank(7.6, 2.5 * len(runs) + 0.3)
         panels = result.subplots(len(runs), 2, sharex=True, squeeze=False)
         for (way, force), (name, one) in zip(panels, runs.items(), strict=True):
-            place, time = foot_positions(robot, one)[..., 0], one["time"].values
+            place, time = one.foot_poses()[0][..., 0], one["time"].values
             begin = int(np.searchsorted(time, PUSHED))
             for label, feet, colour in (
                 ("front feet", slice(0, 2), COLOURS[0]),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from softground.control.inverse_kinematics import feet_in_base, joints_for_feet
 from softground.robots import Robot
-from softground.runs import RobotMotion
 
 STRENGTH = 2.0
 """Of sand and pebbles (resistive force theory). At 1 four vertical feet carry RoboSimian's 980 N at 5.9 cm, two at no
@@ -33,9 +31,3 @@ def bent(robot: Robot, outwards: float, ankle_below_hip: float, forwards: float 
     guess[3:] = (side * np.array([-0.9, 1.2, -0.3])).reshape(-1)
     pitch = np.asarray(feet_in_base(robot, jnp.asarray(robot.posture)))[:, 3]
     return joints_for_feet(robot, targets, pitch, guess)
-
-
-def foot_positions(robot: Robot, run: RobotMotion) -> np.ndarray:
-    """Soles (time, foot, 3) of a run, m, world."""
-    place = jax.jit(jax.vmap(lambda q: robot.foot_poses(robot.kinematics(q))[0]))
-    return np.asarray(place(run["configuration"].values))

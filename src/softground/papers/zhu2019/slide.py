@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from softground.bridges.playback import heights
+from softground.bridges.side_pictures import blank, strobe_figure
 from softground.media.named import pebbles, sand
-from softground.papers.drawing import blank, strobe_figure
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video, above, below
 from softground.robots import Robot
 from softground.runs import Run, run

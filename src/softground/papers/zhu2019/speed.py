@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import matplotlib
 from matplotlib.figure import Figure
 
+from softground.bridges.side_pictures import blank
 from softground.contact.feet import feet_in_ground
 from softground.control.posture import hold_posture
 from softground.media.named import sand
-from softground.papers.drawing import blank
 from softground.papers.study import Findings, Options, Study, Table, above, below
 from softground.robots import Robot
 from softground.runs.figures import COLOURS, STYLE

@@ -14,8 +14,10 @@ from jaxtyping import Float
 from softground.arrays import Array
 from softground.control.pid import Pid
 from softground.experiments.course import Course
-from softground.experiments.protocol import Recording, low_pass
-from softground.media.base import Medium
+from softground.experiments.learning.grid import component_weights
+from softground.experiments.learning.validation import normalised_error
+from softground.experiments.protocol import Recording, low_pass, moved
+from softground.media.base import COMPONENTS, Medium
 from softground.media.resistive import surface_of, wrenches
 from softground.robots import Robot
 from softground.robots.shapes import Cylinder
@@ -29,7 +31,6 @@ GRAIN_INERTIA = (14.714, 14.714, 0.122)
 """M_g: kg, kg, kg m2."""
 REFERENCE = 0.1572
 """m up the foot's axis: the point about which torques are given, as in the paper's measurements."""
-TORQUE_LENGTH = 0.1  # m: makes forces of torques where components are added
 CUTOFF = 5.0
 """Hz, of the low-pass filter on recorded wrenches: grains are coarse and their forces noisy."""
 NAMES = ("fx", "fz", "ty")
@@ -94,13 +95,11 @@ class CourseFollower(eqx.Module):
 
 
 def at_reference(wrench, pitch) -> Any:
-    """Planar wrenches (n, 3) about the reference point, of wrenches (n, 6) about the sole's centre.
-
-    The torque about a point r up the axis (sin, cos) of the pitch is less by (r x f)_y = r (cos fx - sin fz).
-    """
-    fx, fz, ty = wrench[:, 0], wrench[:, 2], wrench[:, 4]
+    """Planar wrenches (n, 3) about the point `REFERENCE` up the foot's axis, of wrenches (n, 6) about the sole's
+    centre."""
     xp = jnp if isinstance(wrench, jax.Array) else np
-    return xp.stack([fx, fz, ty - REFERENCE * (xp.cos(pitch) * fx - xp.sin(pitch) * fz)], axis=1)
+    axis = xp.stack([xp.sin(pitch), xp.zeros_like(pitch), xp.cos(pitch)], axis=-1)
+    return moved(wrench, REFERENCE * axis)[:, COMPONENTS["planar"]]
 
 
 def recorded(record: Recording, course: Course, time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -115,11 +114,9 @@ def recorded(record: Recording, course: Course, time: np.ndarray) -> tuple[np.nd
 
 def errors(simulated: np.ndarray, measured: np.ndarray) -> dict[str, float]:
     """Root mean square differences over those of the measured wrenches: by component, and together."""
-    weights = np.array([1.0, 1.0, 1 / TORQUE_LENGTH])
-    off, size = (simulated - measured) * weights, measured * weights
-    each = np.sqrt((off**2).mean(axis=0) / (size**2).mean(axis=0))
-    together = np.sqrt((off**2).sum() / (size**2).sum())
-    return dict(zip(NAMES, each.tolist(), strict=True)) | {"together": float(together)}
+    only = dict(zip(NAMES, np.eye(len(NAMES)), strict=True))
+    shares = only | {"together": component_weights("planar")}
+    return {name: normalised_error(simulated, measured, weights) for name, weights in shares.items()}
 
 
 def resistive_scale(record: Recording, course: Course) -> float:
@@ -127,7 +124,7 @@ def resistive_scale(record: Recording, course: Course) -> float:
     time = np.linspace(0.0, course.duration, 121)
     _, measured = recorded(record, course, time)
     generic = np.concatenate([_generic(course, time, line) for line in range(len(course.time) - 1)])
-    weights = np.array([1.0, 1.0, 1 / TORQUE_LENGTH])
+    weights = component_weights("planar")
     own, other = generic * weights, measured * weights
     return float((own * other).sum() / (own * own).sum())
 

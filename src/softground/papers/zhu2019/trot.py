@@ -6,9 +6,9 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
+from softground.bridges.side_pictures import blank, strip_figure
 from softground.control.trot import trot
 from softground.media.named import sand
-from softground.papers.drawing import blank, strip_figure
 from softground.papers.study import Findings, Options, Row, Study, Table, Video, above
 from softground.papers.zhu2019.quadruped import STRENGTH, STRENGTH_NOTE, bent
 from softground.robots import Robot

@@ -12,8 +12,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from rich.console import Console
 
+from softground.bridges.side_pictures import blank, strip_figure
 from softground.control.posture import hold_posture
-from softground.papers.drawing import blank, strip_figure
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video, above
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.table_one import STATED_VELOCITY_ERROR
@@ -21,7 +21,6 @@ from softground.planning import BaseAttitude, BaseHeight, Effort, ForwardSpeed
 from softground.planning.guesses import stance
 from softground.planning.ilqr import Horizon, ShortProblem, receding
 from softground.planning.problem import GaitProblem
-from softground.planning.smoothing import smoothed
 from softground.robots import Robot
 from softground.robots.base import base_motion
 from softground.runs import Run, run
@@ -83,7 +82,7 @@ def perform(options: Options) -> Findings:
 def walked(label: str, setting: Setting, seconds: float) -> Run:
     """What becomes of the robot within some seconds, or until it has fallen."""
     problem = gaits.problem_on(gaits.slope(0.0))
-    simulator = Simulator(problem.robot, smoothed(problem.ground, setting.eps), DT)
+    simulator = Simulator(problem.robot, problem.ground.smoothed(setting.eps), DT)
     standing = settled(simulator)
     return run(
         simulator, standing, planned_online(problem, simulator, standing, label, setting, seconds), progress=False

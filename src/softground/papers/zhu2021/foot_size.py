@@ -23,9 +23,9 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 
 from softground.arrays import Array
+from softground.bridges.side_pictures import blank
 from softground.media.named import REFERENCE_FOOT, sand
 from softground.media.similar_feet import SimilarFeet, scaled_foot
-from softground.papers.drawing import blank
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video, below
 from softground.papers.zhu2019.quadruped import STRENGTH
 from softground.papers.zhu2021 import gaits
@@ -33,6 +33,7 @@ from softground.planning import GaitProblem, InsideData, standard_stages, walk_a
 from softground.planning.dynamics.base import wrench_space_under_feet
 from softground.planning.sensitivity import Physics, slope_of_optimum
 from softground.robots import Robot
+from softground.robots.rigid_inertia import RigidInertia, from_com
 from softground.robots.shapes import Cylinder
 from softground.runs.figures import COLOURS, STYLE
 from softground.simulation import Ground
@@ -184,38 +185,18 @@ def weighing(robot: Robot, size) -> Robot:
     parts = [jnp.asarray(leaf) for leaf in inertias(robot)]
     for foot in robot.feet:
         sole = np.asarray(robot.parameters.body_origin)[foot.body] + np.asarray(foot.position)
-        sums = jax.tree.map(
-            lambda limb, own, new: limb - own + new,
-            _moments(*(part[foot.body] for part in parts)),
-            _moments(*_cylinder(1.0, sole)),
-            _moments(*_cylinder(size, sole)),
-        )
-        parts = [part.at[foot.body].set(new) for part, new in zip(parts, _about_centre(*sums), strict=True)]
+        limb = from_com(*(part[foot.body] for part in parts)) - _cylinder(1.0, sole) + _cylinder(size, sole)
+        parts = [part.at[foot.body].set(new) for part, new in zip(parts, (limb.mass, *limb.about_com()), strict=True)]
     return eqx.tree_at(inertias, robot, tuple(parts))
 
 
-def _cylinder(size, sole):
-    """Mass (kg), centre (m) and inertia about it (kg m2) of a foot that stands on its sole."""
+def _cylinder(size, sole) -> RigidInertia:
+    """A foot that stands on its sole, m."""
     radius, length = size * REFERENCE_FOOT.radius, size * REFERENCE_FOOT.length
     mass = jnp.asarray(FOOT_MASS * size**3)
     across, along = mass * (3 * radius**2 + length**2) / 12, mass * radius**2 / 2
-    return mass, sole + jnp.array([0.0, 0.0, 1.0]) * length / 2, jnp.diag(jnp.stack([across, across, along]))
-
-
-def _moments(mass, centre, inertia):
-    """Of a rigid body about the origin, of order 0, 1 and 2: these add up."""
-    return mass, mass * centre, inertia + mass * _of_unit_mass(centre)
-
-
-def _about_centre(mass, first, second):
-    """Mass, centre and inertia about it, from moments about the origin."""
-    centre = first / mass
-    return mass, centre, second - mass * _of_unit_mass(centre)
-
-
-def _of_unit_mass(arm):
-    """Inertia of a unit mass at the end of an arm."""
-    return (arm @ arm) * jnp.eye(3) - jnp.outer(arm, arm)
+    centre = sole + jnp.array([0.0, 0.0, 1.0]) * length / 2
+    return from_com(mass, centre, jnp.diag(jnp.stack([across, across, along])))
 
 
 def predictions(tried: list[Tried]) -> list[Row]:

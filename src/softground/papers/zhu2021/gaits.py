@@ -1,23 +1,15 @@
-"""RoboSimian's gaits on sand: planned once, kept in the cache, replayed in the simulator.
-
-A sweep over terrains is long. Every gait is written to the cache as soon as it is found, under
-a name made from all that it depends on, so a study that was interrupted goes on where it stopped.
-"""
+"""RoboSimian's gaits on sand: planned once, kept in the cache, replayed in the simulator."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from importlib.metadata import version
 from typing import Any
 
-import jax
 import numpy as np
 
-from softground.cache import cache_folder
 from softground.media.named import sand
 from softground.papers.study import Row, Video
 from softground.papers.zhu2019.quadruped import STRENGTH
@@ -27,14 +19,13 @@ from softground.planning import (
     Stage,
     Trajectory,
     carried_over,
-    solve,
     standard_stages,
     walk_at_speed,
 )
 from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.closed_form import ClosedForm
+from softground.planning.kept import planned_and_replayed
 from softground.planning.problem import walking_problem
-from softground.planning.replay import EPS, TIME_STEP
 from softground.robots import Robot
 from softground.runs import Run
 from softground.simulation import Ground
@@ -163,45 +154,6 @@ def planned(
     seconds: float = 900.0,
 ) -> Gait:
     """The gait that solves a problem from a guess, and its replay: from the cache, or found now and kept."""
-    fingerprint = _fingerprint(problem, guess_name, stages, dynamics)
-    path = cache_folder() / f"gait-{fingerprint}.nc"
-    if not path.exists():
-        plan = solve(problem, guess(problem), stages=stages, dynamics=dynamics, seconds=seconds, progress=False)
-        if plan.report.status == "interrupted":  # a gait that was not finished must not be kept for one that was
-            raise KeyboardInterrupt
-        replace(plan, title=f"{problem.robot.name} on sand").save(path)
-    found = Plan.load(path)
-    again_path = path.with_name(f"replay-{fingerprint}-{TIME_STEP:g}-{EPS:g}.nc")
-    if not again_path.exists():
-        report, again = found.replay()
-        again.attrs["replay"] = json.dumps(report.as_dict())
-        again.save(again_path)
-    again = Run.load(again_path)
+    title = f"{problem.robot.name} on sand"
+    found, again, fingerprint = planned_and_replayed(problem, guess_name, guess, stages, dynamics, seconds, title)
     return Gait(found, again, fingerprint, json.loads(again.attrs["replay"]))
-
-
-def _fingerprint(problem: GaitProblem, guess_name: str, stages: tuple[Stage, ...], dynamics: type[Dynamics]) -> str:
-    """Of all that a gait depends on."""
-    parts = (
-        version("softground"),
-        problem.robot.sha256,
-        *(_numbers_in(part) for part in (problem.robot.parameters, problem.ground.surface, problem.ground.medium)),
-        problem.knots,
-        problem.dt,
-        problem.costs,
-        problem.constraints,
-        problem.limits,
-        problem.initial,
-        problem.final,
-        problem.splines,
-        problem.met_at,
-        guess_name,
-        stages,
-        dynamics.__name__,
-    )
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
-
-
-def _numbers_in(part: object) -> tuple:
-    """The kind of a part of a problem and all its numbers."""
-    return type(part).__name__, [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(part)]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import matplotlib
 from matplotlib.figure import Figure
 
-from softground.papers.drawing import blank
+from softground.bridges.side_pictures import blank
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video, below
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.pictures import gait_figure

@@ -9,8 +9,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from softground.papers.drawing import blank, strobe_figure
-from softground.papers.zhu2019.quadruped import foot_positions
+from softground.bridges.side_pictures import blank, strobe_figure
 from softground.runs import RobotMotion
 from softground.runs.figures import COLOURS, STYLE
 
@@ -23,7 +22,7 @@ MOMENTS = 5
 def gait_figure(rows: Mapping[str, RobotMotion]) -> Figure:
     """A picture for each gait, the robot in it at equal intervals, all on the same scale."""
     bases = [run["base_position"].values for run in rows.values()]
-    soles = [foot_positions(run.simulator().robot, run)[:, FRONT_RIGHT] for run in rows.values()]
+    soles = [run.foot_poses()[0][:, FRONT_RIGHT] for run in rows.values()]
     left, right = min(base[:, 0].min() for base in bases), max(base[:, 0].max() for base in bases)
     low, high = min(sole[:, 2].min() for sole in soles), max(base[:, 2].max() for base in bases)
     end = min(float(run["time"].values[-1]) for run in rows.values())

@@ -7,8 +7,8 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
+from softground.bridges.side_pictures import blank
 from softground.experiments.campaign.working import running_ray
-from softground.papers.drawing import blank
 from softground.papers.study import Check, Findings, Options, Row, Study, Table
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.pictures import gait_figure

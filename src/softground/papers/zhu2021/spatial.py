@@ -12,8 +12,8 @@ from functools import cache
 import numpy as np
 from matplotlib.figure import Figure
 
+from softground.bridges.side_pictures import strip_figure
 from softground.media.named import sand
-from softground.papers.drawing import strip_figure
 from softground.papers.study import Check, Findings, Options, Study, Table
 from softground.papers.zhu2019.quadruped import STRENGTH
 from softground.papers.zhu2021 import gaits

@@ -18,11 +18,18 @@ from softground.errors import MediumError
 from softground.media.base import COMPONENTS
 from softground.media.wrench_space import WrenchSpace
 from softground.planning.blocks import Block
-from softground.planning.dynamics.units import ANGULAR_WRENCH, LINEAR_WRENCH
 from softground.planning.layout import Layout
 from softground.robots import Robot
 from softground.simulation.ground import Ground, medium_under_feet
 from softground.surfaces import Surface
+
+# Units of the rows and lifted unknowns of a step: all of the order of one, a violation of 1e-3 small.
+FORCE_UNIT = 100.0
+"""N and N m: what the row value 1.0 of a force means."""
+LINEAR_WRENCH, ANGULAR_WRENCH = 100.0, 10.0
+"""N, N m: the lifted unknown is s = u LINEAR_WRENCH / eps (or ANGULAR_WRENCH), without unit and of the order of one."""
+TWIST_ROWS = 10.0
+"""Weight of the row u = eps s, which is in m/s and in tenths of rad/s."""
 
 Wrenches = Callable[[Any, Float[Array, "f n"]], Float[Array, "f n"]]
 """Wrenches on the feet (surface frame, N and N m) from their laws (leading axis: feet) and their twists."""

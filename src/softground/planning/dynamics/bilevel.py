@@ -45,9 +45,8 @@ from softground.errors import MediumError
 from softground.media.base import Law
 from softground.media.round_space import RoundWrenchSpace
 from softground.planning.blocks import Block
-from softground.planning.dynamics.base import Dynamics, split_step, steps_of
+from softground.planning.dynamics.base import FORCE_UNIT, LINEAR_WRENCH, TWIST_ROWS, Dynamics, split_step, steps_of
 from softground.planning.dynamics.step_derivatives import balance_derivatives
-from softground.planning.dynamics.units import FORCE_UNIT, LINEAR_WRENCH, TWIST_ROWS
 from softground.planning.layout import TORQUE_UNIT, Layout
 from softground.robots import Robot
 from softground.robots.dynamics_derivatives import has_scalar_joints

@@ -15,8 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.contact.feet import contact_jacobian
-from softground.planning.foot_pose import displaced, pose_directions
+from softground.contact.feet import contact_jacobian, displaced, pose_directions
 from softground.robots.dynamics_derivatives import (
     foot_twist_derivative,
     inverse_dynamics_derivatives,

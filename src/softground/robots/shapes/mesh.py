@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from softground.closed_mesh import check_closed, read_mesh
 from softground.errors import RobotError
 from softground.robots.shapes.base import Shape, register_shape
 from softground.robots.shapes.panels import Panels
@@ -49,16 +50,8 @@ class MeshFoot(Shape):
     @classmethod
     def load(cls, path: str | Path) -> MeshFoot:
         """Read an STL file, or any other that trimesh reads."""
-        import trimesh
-
-        path = Path(path)
-        if not path.is_file():
-            raise RobotError(f"no foot mesh at {path}: give the path of an STL file")
-        try:
-            mesh = trimesh.load_mesh(path)
-        except Exception as error:  # trimesh's readers raise whatever their parser does
-            raise RobotError(f"foot mesh {path} cannot be read: {error}; export it again as STL") from error
-        return cls(np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces, dtype=np.int64), path.name)
+        mesh = read_mesh(path, "foot mesh", RobotError)
+        return cls(np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces, dtype=np.int64), Path(path).name)
 
     @property
     def triangles(self) -> np.ndarray:
@@ -113,17 +106,7 @@ class MeshFoot(Shape):
 def _check(mesh: trimesh.Trimesh, label: str) -> None:
     """RobotError unless the mesh bounds a solid of a foot's size that stands on the origin."""
     name = f"foot mesh {label}"
-    if len(mesh.faces) == 0:
-        raise RobotError(f"{name} has no triangles: it must be a closed triangle mesh")
-    if not np.isfinite(mesh.vertices).all():
-        raise RobotError(f"{name} has NaN or infinite vertices: remove them before loading")
-    if not mesh.is_watertight:
-        raise RobotError(
-            f"{name} must be watertight, but some edges do not have two triangles: close its holes "
-            "(trimesh.repair.fill_holes) or export it again as a solid"
-        )
-    if not mesh.is_winding_consistent:
-        raise RobotError(f"{name} has triangles facing both ways: run trimesh.repair.fix_normals on it")
+    check_closed(mesh, name, RobotError)
     if mesh.volume <= 0:
         raise RobotError(f"{name} is inside out, its normals point inwards: call invert() of trimesh on it")
     _check_size(mesh.extents, name)
