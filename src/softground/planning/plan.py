@@ -93,7 +93,7 @@ class Plan:
     def run(self, command: str = "", title: str = "") -> Run:
         """The plan in the format of a run: one sample per step, the last state in the recipe."""
         simulator = Simulator(self.problem.robot, self.problem.ground.smoothed(self.eps), self.problem.dt)
-        history = _record(simulator, self.trajectory, self.problem.met_at * self.problem.dt)
+        history = _record(simulator, self.trajectory, self.problem.collocation * self.problem.dt)
         start, final = (_state(simulator, self.trajectory, knot) for knot in (0, -1))
         torque = self.trajectory.torque
         info = RunInfo(
@@ -120,15 +120,15 @@ def _state(simulator: Simulator, trajectory: Trajectory, knot: int) -> State:
     return State(jnp.asarray(time), state.q, state.v, state.memory, state.twists)
 
 
-def _record(simulator: Simulator, trajectory: Trajectory, until_met: float) -> Record:
+def _record(simulator: Simulator, trajectory: Trajectory, until_collocation: float) -> Record:
     """What happens in every step of a trajectory: the wrenches follow from the feet's next twists, and from their
-    poses `until_met` (s) after the step began."""
+    poses `until_collocation` (s) after the step began."""
     robot, surface, medium = simulator.robot, simulator.ground.surface, simulator.feet_medium
 
     def one(time, q, v, v_next, torque):
         feet = feet_in_ground(robot, robot.kinematics(q), surface)
         outside = jax.vmap(lambda medium, foot: medium.outside_data(foot))(medium, feet)
-        kin = robot.kinematics(robot.integrate(q, v_next, until_met))
+        kin = robot.kinematics(robot.integrate(q, v_next, until_collocation))
         met = feet_in_ground(robot, kin, surface)
         twists = contact_jacobian(met, robot.foot_jacobians(kin), medium) @ v_next
         wrenches = jax.vmap(lambda medium, foot, u: medium.law(foot, (), simulator.dt).wrench(u))(medium, met, twists)

@@ -54,7 +54,7 @@ _PLACES = {
     "torques": "softground.simulation.controllers:TorqueSequence",
     "clocked": "softground.simulation.controllers:Clocked",
     "reacting": "softground.simulation.controllers:Reacting",
-    "control": "softground.simulation.motors:Control",
+    "control": "softground.simulation.actuators:Control",
     "state": "softground.simulation.simulator:State",
 }
 _NAMES = {place: name for name, place in _PLACES.items()}
@@ -66,6 +66,7 @@ _MOVED = {
     "softground.robots.feet:Polygon": "polygon",
     "softground.robots.feet:Sphere": "sphere",
     "softground.simulation.running:TorqueSequence": "torques",
+    "softground.simulation.motors:Control": "control",
 }
 _REGISTERED: dict[str, type] = {}
 

@@ -90,7 +90,7 @@ class Run:
 
     @property
     def sizes(self) -> Mapping[Any, int]:
-        """Number of samples, feet, motors, ..."""
+        """Number of samples, feet, actuators, ..."""
         return self.dataset.sizes
 
     def isel(self, **rows: Any) -> Run:
@@ -114,7 +114,7 @@ class Run:
 
     @cached_property
     def surface(self) -> Surface:
-        """Of the ground."""
+        """Surface of the ground."""
         return Surface.from_dict(self._restored(self._recipe("simulator")["surface"]))
 
     @property
@@ -124,7 +124,7 @@ class Run:
 
     @property
     def weight(self) -> float:
-        """Of the robot, N."""
+        """Weight of the robot, N."""
         return float(self.attrs["mass_kg"]) * float(np.linalg.norm(self.gravity))
 
     @property
@@ -168,7 +168,7 @@ class Run:
         return np.asarray(position), np.asarray(rotation)
 
     def vertical_force(self) -> Float[np.ndarray, "t f"]:
-        """Of the ground on every foot, against gravity, N."""
+        """Vertical force of the ground on every foot, against gravity, N."""
         return self["wrench_world"].sel(wrench_axis=["fx", "fy", "fz"]).values @ self.up
 
     # -- repeated ------------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ class Run:
     # -- shown ---------------------------------------------------------------------------------------------
 
     def plot(self, path: str | Path | None = None, title: str = "") -> Figure:
-        """Forces, sinkage, the base's motion and the motors' power over time; written to `path` if one is given."""
+        """Forces, sinkage, the base's motion and the actuators' power over time; written to `path` if one is given."""
         from softground.runs.figures import run_figure, save_figure  # Matplotlib takes a second to import
 
         figure = run_figure(self, title)
