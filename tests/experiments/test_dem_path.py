@@ -35,7 +35,7 @@ def test_lines_join_and_end_where_the_trajectory_does(bed, name):
 
 
 @pytest.mark.parametrize(
-    ("x", "depth", "message"), [(0.0, 0.5, "fill the container higher"), (0.3, 0.1, "make it longer")]
+    ("x", "depth", "message"), [(0.0, 0.5, "fill the container higher"), (0.3, 0.1, "make the box longer")]
 )
 def test_a_trajectory_that_leaves_the_box_is_refused(bed, x, depth, message):
     trajectory = FootTrajectory(np.array([0.0, 1.0]), np.array([0.0, x]), np.array([-0.03, depth]), np.zeros(2))
