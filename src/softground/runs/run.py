@@ -162,9 +162,10 @@ class Run:
         """Unit normal (world) of the ground at the centre of mass."""
         return np.array(jax.vmap(self.surface.normal)(self["center_of_mass"].values))
 
-    def foot_poses(self) -> tuple[Float[np.ndarray, "t f 3"], Float[np.ndarray, "t f 3 3"]]:
-        """Centres (m, world) and orientations of the soles."""
-        position, rotation = jax.jit(jax.vmap(self.robot.foot_poses))(self["configuration"].values)
+    def foot_poses(self, robot: Robot | None = None) -> tuple[Float[np.ndarray, "t f 3"], Float[np.ndarray, "t f 3 3"]]:
+        """Centres (m, world) and orientations of the soles. robot: that of the run, where it is at hand already."""
+        poses = (self.robot if robot is None else robot).foot_poses
+        position, rotation = jax.jit(jax.vmap(poses))(self["configuration"].values)
         return np.asarray(position), np.asarray(rotation)
 
     def vertical_force(self) -> Float[np.ndarray, "t f"]:

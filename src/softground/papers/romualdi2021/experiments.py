@@ -13,6 +13,7 @@ from softground.papers.romualdi2021.walks import (
     SECONDS,
     WALK_NOTE,
     Place,
+    icub,
     outcome,
     walk_icub,
     wrench_rate,
@@ -121,7 +122,7 @@ def figure(number: int, place: Place, runs: Runs) -> Figure:
 def _draw(panels, name: str, run: Run) -> None:
     time, style = run["time"].values, {"color": HUES[name], "lw": 0.9}
     centre, desired = run["center_of_mass"].values, run["com_reference"].values
-    foot = run.foot_poses()[0][:, 0]
+    foot = run.foot_poses(icub())[0][:, 0]
     limits = [(low - 0.05, high + 0.05) for low, high in zip(desired.min(axis=0), desired.max(axis=0), strict=True)]
     for axis in range(2):
         if name == "compliant":  # which walks to the end: its reference is whole

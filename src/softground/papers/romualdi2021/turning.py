@@ -80,7 +80,7 @@ def planned_yaw(run: Run) -> Float[np.ndarray, " n"]:
 def figure(run: Run) -> Figure:
     """From above: soles where they stood, the centre of mass and its reference."""
     outline = icub().feet[0].shape.outline
-    place, rotation = run.foot_poses()
+    place, rotation = run.foot_poses(icub())
     yaw = np.arctan2(rotation[..., 1, 0], rotation[..., 0, 0])
     with matplotlib.rc_context(STYLE):
         result = blank(7.2, 4.0)
