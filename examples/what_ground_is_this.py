@@ -26,7 +26,7 @@ def main() -> None:
     simulator = Simulator(robot, GROUND, dt=0.002)
     dataset = run(simulator, simulator.initial_state(height=HEIGHT), hold_posture(robot), seconds=0.2)
 
-    # What its sensors show: joint angles and rates, motor torques, and how the base moves, with 1 cm/s of noise.
+    # What its sensors show: joint angles and rates, actuator torques, and how the base moves, with 1 cm/s of noise.
     noise = 0.01 * np.random.default_rng(0).standard_normal(dataset["velocity"].shape)
     q, v, torque = dataset["configuration"].values, dataset["velocity"].values + noise, dataset["torque"].values
     sensed = Sensed(q[:-1], v[:-1], v[1:], torque[:-1])

@@ -1,11 +1,11 @@
-"""Identify the memory of the ground (`softground.media.memory`) on the DEM record of the curved course.
+"""Identify the memory of the ground (`softground.media.memory`) on the DEM record of the curved trajectory.
 
     .venv/bin/python scripts/identify_memory.py        (about a minute on one core)
 
 A foot that a PID drives (zhu2019 IV.C.1) is simulated again and again; Nelder and Mead's method lowers the error of
-its wrenches against DEM over the memory's five numbers and the strength of the ground. The straight course counts half
-as much, so that the strength is not paid for by it. The courses revisited and slowed take no part and are printed for
-judgement.
+its wrenches against DEM over the memory's five numbers and the strength of the ground. The straight trajectory counts
+half as much, so that the strength is not paid for by it. The trajectories revisited and slowed take no part and are
+printed for judgement.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from scipy.optimize import minimize  # noqa: E402
 
 from softground.media.memory import Remembering  # noqa: E402
 from softground.papers.study import Options  # noqa: E402
-from softground.papers.zhu2019.courses import COURSES  # noqa: E402
 from softground.papers.zhu2019.foot_study import bead_ground, dem_record  # noqa: E402
 from softground.papers.zhu2019.tracking import errors, foot_simulator, recorded, records_along  # noqa: E402
+from softground.papers.zhu2019.trajectories import TRAJECTORIES  # noqa: E402
 
 DT = 0.004
 NAMES = ("length", "start", "end", "vertical", "least", "strength")
@@ -34,12 +34,12 @@ STEPS = np.array([0.015, 0.2, -0.2, 0.2, -0.25, 0.1])
 
 
 def error_on(name: str, simulator):
-    """Function of the numbers: error of all components together on a course."""
-    course = COURSES[name]()
-    time = DT * np.arange(round(course.duration / DT))
-    _, measured = recorded(dem_record(name, Options()), course, time)
+    """Function of the numbers: error of all components together on a trajectory."""
+    trajectory = TRAJECTORIES[name]()
+    time = DT * np.arange(round(trajectory.duration / DT))
+    _, measured = recorded(dem_record(name, Options()), trajectory, time)
     strength = simulator.feet_medium.ground.strength
-    start = simulator.initial_state(course.corners()[0], course.velocities()[0])
+    start = simulator.initial_state(trajectory.corners()[0], trajectory.velocities()[0])
 
     def simulate(numbers):
         changed = eqx.tree_at(
@@ -47,7 +47,7 @@ def error_on(name: str, simulator):
             simulator,
             [value * jnp.ones(1) for value in numbers[:5]] + [numbers[5] * strength],
         )
-        return records_along(changed, course, start)[1]
+        return records_along(changed, trajectory, start)[1]
 
     compiled = jax.jit(simulate)
     return lambda numbers: errors(np.asarray(compiled(jnp.asarray(numbers))), measured)["together"]
@@ -55,7 +55,7 @@ def error_on(name: str, simulator):
 
 def main() -> None:
     simulator = foot_simulator(Remembering(bead_ground(Options()).medium), DT)
-    error = {name: error_on(name, simulator) for name in COURSES}
+    error = {name: error_on(name, simulator) for name in TRAJECTORIES}
 
     def objective(numbers):
         held = np.clip(numbers, LOW, HIGH)

@@ -77,7 +77,7 @@ WITHOUT = re.compile(
 """Words that say that there is no unit, or which."""
 GENERALISED = {"q", "v", "v_after", "posture", "lock"}
 """Generalised positions and velocities, whose units are those of the joints (docs/conventions.md)."""
-ROWS = {"Aim", "Bounds", "Problem"}
+ROWS = {"TaskRows", "Bounds", "Problem"}
 """Rows of a quadratic program, in whatever units their task or constraint has."""
 
 

@@ -16,7 +16,8 @@ def cache_folder() -> Path:
 
 
 def programs_folder() -> Path:
-    """Of compiled programs, which only processors of one kind can run: a home folder may be shared by several."""
+    """Folder of compiled programs, which only processors of one kind can run: a home folder may be shared by
+    several."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         processor = sorted({line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part"))})

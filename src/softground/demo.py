@@ -21,8 +21,8 @@ from softground.surfaces import Plane
 
 SLOPE = np.deg2rad(10.0)
 STRENGTH = 2.0
-"""Of the sand. At 1 RoboSimian (980 N) falls 16 cm deep, beyond all data, at 2 9 cm. zhu2021 doubles the measured sand,
-which carries at most 920 N on four vertical feet, for planning."""
+"""Strength of the sand. At 1 RoboSimian (980 N) falls 16 cm deep, beyond all data, at 2 9 cm. zhu2021 doubles the
+measured sand, which carries at most 920 N on four vertical feet, for planning."""
 CROUCH = {"hip": -0.924, "knee": 1.204, "ankle": -0.28}
 """Front limb (rad), the rear mirrored: feet vertical, 0.15 m outside the hips and 0.45 m below them."""
 
@@ -91,7 +91,7 @@ def summary_table(summaries: dict[str, dict]) -> Table:
         "greatest sinkage (mm)": lambda s: f"{1000 * s['greatest_sinkage_m']:.0f}",
         "mean vertical force (N)": lambda s: f"{s['mean_vertical_force_n']:.0f}",
         "weight (N)": lambda s: f"{s['weight_n']:.0f}",
-        "motor work (J)": lambda s: f"{s['motor_work_j']:.0f}",
+        "actuator work (J)": lambda s: f"{s['actuator_work_j']:.0f}",
         "steps": lambda s: f"{s['steps']:,}",
         "steps/s": lambda s: f"{s['steps_per_second']:,.0f}",
         "compilation (s)": lambda s: f"{s['compile_seconds']:.1f}",

@@ -49,7 +49,7 @@ def _is_hdf5(path: Path) -> bool:
 
 
 def _lines(path: Path) -> list[str]:
-    """Of a text file; none of another."""
+    """Lines of a text file; none of another."""
     try:
         return path.read_text().splitlines()
     except UnicodeDecodeError:

@@ -79,7 +79,7 @@ def instances(count: int = COUNT) -> Instances:
 
 
 def vertices(depth: np.ndarray, tilt: np.ndarray) -> np.ndarray:
-    """Extreme wrenches (n, k, 3) about the point 0.1572 m above the sole, zero for feet in the air."""
+    """Vertices of the wrench set (n, k, 3) about the point 0.1572 m above the sole, zero for feet in the air."""
     found = measured_vertices(depth, tilt) if MEASURED.is_file() else shipped_vertices(depth, tilt)
     return found * (depth > 0)[:, None, None]
 

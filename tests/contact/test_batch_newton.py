@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from softground import media
-from softground.bench.marching import march
+from softground.bench.excitation import excitation_motion
 from softground.contact import BatchNewton, Newton
 from softground.contact.solve import solve
 from softground.robots import Robot
@@ -121,7 +121,7 @@ def drop():
     every step how it was solved.
     """
     robot = Robot.load("anymal")
-    motion = march(robot)
+    motion = excitation_motion(robot)
     sim = Simulator(robot, media.sand(eps=0.02), 0.002, solver=BatchNewton())
     starts = []
     for seed, height in enumerate((0.01, 0.1)):

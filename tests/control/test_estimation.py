@@ -59,23 +59,23 @@ def test_recursive_estimates_are_those_of_batch_least_squares(forgetting):
     """Weighted with the inverse of the noise and powers of the forgetting factor; the first guess is one more row."""
     random, count = np.random.default_rng(0), 200
     sigmas = np.array([5.0, 4.0, 6.0, 0.5, 0.4, 0.6])
-    estimator = Estimator(sigmas, doubt_stiffness=3e5, doubt_damping=2e4, forgetting=forgetting)
+    estimator = Estimator(sigmas, stiffness_deviation=3e5, damping_deviation=2e4, forgetting=forgetting)
     regressors = random.normal(size=(count, 6, 2)) * [1e-4, 1e-3]
     wrenches = regressors @ TRUTH + sigmas * random.normal(size=(count, 6))
     found = over(estimator, estimator.start(*GUESS), wrenches, regressors, np.ones(count, bool))
 
-    doubts = np.array([3e5, 2e4])
+    deviations = np.array([3e5, 2e4])
     for after in (1, 7, count):
         weights = np.sqrt(forgetting) ** np.arange(after)[::-1, None] / sigmas
         rows = [
-            (weights[..., None] * regressors[:after] * doubts).reshape(-1, 2),
+            (weights[..., None] * regressors[:after] * deviations).reshape(-1, 2),
             np.sqrt(forgetting) ** after * np.eye(2),
         ]
-        sides = [(weights * wrenches[:after]).ravel(), np.sqrt(forgetting) ** after * GUESS / doubts]
+        sides = [(weights * wrenches[:after]).ravel(), np.sqrt(forgetting) ** after * GUESS / deviations]
         design = np.concatenate(rows)
-        batch = doubts * np.linalg.lstsq(design, np.concatenate(sides), rcond=None)[0]
+        batch = deviations * np.linalg.lstsq(design, np.concatenate(sides), rcond=None)[0]
         np.testing.assert_allclose(found.parameters[after - 1], batch, rtol=1e-10)
-        covariance = doubts[:, None] * np.linalg.inv(design.T @ design) * doubts
+        covariance = deviations[:, None] * np.linalg.inv(design.T @ design) * deviations
         np.testing.assert_allclose(found.covariance[after - 1], covariance, rtol=1e-8)
     np.testing.assert_allclose(found.standard_deviations[-1], np.sqrt(np.diag(covariance)), rtol=1e-8)
 
@@ -111,7 +111,7 @@ def test_covariance_is_reset_when_the_foot_comes_down():
     np.testing.assert_array_equal(found.covariance[1000:1200], np.broadcast_to(found.covariance[999], (200, 2, 2)))
     np.testing.assert_allclose(found.parameters[999], TRUTH, rtol=0.05)
     np.testing.assert_allclose(found.parameters[-1], [2e6, 1e4], rtol=0.05)
-    # What is left of the doubt after the first sample tells that it was there again.
+    # What is left of the uncertainty after the first sample tells that it was there again.
     assert found.standard_deviations[1200, 1] > 10 * found.standard_deviations[1199, 1]
 
     @jax.jit
@@ -139,7 +139,7 @@ def test_units_do_not_matter():
     regressors = np.asarray(stance(1000))
     wrenches, touches = measured(regressors, TRUTH, 0), np.ones(1000, bool)
     scale = np.array([1e6, 1e-3])
-    plain, scaled = Estimator(SIGMA), Estimator(SIGMA, doubt_stiffness=1e12, doubt_damping=10.0)
+    plain, scaled = Estimator(SIGMA), Estimator(SIGMA, stiffness_deviation=1e12, damping_deviation=10.0)
     one = over(plain, plain.start(*GUESS), wrenches, regressors, touches)
     other = over(scaled, scaled.start(*(scale * GUESS)), wrenches, regressors / scale, touches)
     np.testing.assert_allclose(other.parameters / scale, one.parameters, rtol=1e-9)
@@ -159,7 +159,7 @@ def test_covariance_stays_symmetric_and_positive():
 
 # -- in the simulator ------------------------------------------------------------------------------
 
-#: A foot of 1.5 kg, and 5 kg above it on a spring, which a motor shakes.
+#: A foot of 1.5 kg, and 5 kg above it on a spring, which an actuator shakes.
 HOPPER = """
 <mujoco>
   <compiler inertiafromgeom="false"/>
@@ -228,8 +228,8 @@ def test_instrument_takes_the_bias_of_noise_that_moves_the_foot():
         ({"sigma": 0.0}, "sigma must be one positive number or six"),
         ({"sigma": -1.0}, "sigma"),
         ({"sigma": [1.0, 2.0]}, "sigma"),
-        ({"doubt_stiffness": 0.0}, "doubt_stiffness must be positive"),
-        ({"doubt_damping": np.inf}, "doubt_damping must be positive"),
+        ({"stiffness_deviation": 0.0}, "stiffness_deviation must be positive"),
+        ({"damping_deviation": np.inf}, "damping_deviation must be positive"),
         ({"forgetting": 0.0}, "forgetting must be above 0 and at most 1, got 0.0"),
         ({"forgetting": 1.1}, "forgetting"),
     ],

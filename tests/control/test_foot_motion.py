@@ -34,8 +34,8 @@ def test_feet_pass_the_keyframes_and_the_policy_holds_the_last(robot):
         object.__setattr__(at, "time", jnp.asarray(time))
         control = motion(at)
         q = jnp.asarray(robot.posture).at[3:].set(control.position)
-        wanted = home[:, :3] + lifted(0.05)[offsets]
-        np.testing.assert_allclose(feet_in_base(robot, q)[:, [0, 2]], wanted[:, [0, 2]], atol=2e-4)
+        desired = home[:, :3] + lifted(0.05)[offsets]
+        np.testing.assert_allclose(feet_in_base(robot, q)[:, [0, 2]], desired[:, [0, 2]], atol=2e-4)
         np.testing.assert_allclose(control.velocity, 0.0, atol=0.05)  # it rests at keyframes
 
 

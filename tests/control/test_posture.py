@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from softground.control import hold_posture, servo_gains
+from softground.control import hold_posture, pd_gains
 from softground.media import Firm
 from softground.robots import Robot
 from softground.runs import run
@@ -11,9 +11,9 @@ from softground.simulation import Simulator
 
 
 def test_gains_give_the_asked_frequency_and_damping():
-    """The lifting motor of the rig is free; the others see m + m (slide) or I + m r^2 (hinge)."""
+    """The lifting actuator of the rig is free; the others see m + m (slide) or I + m r^2 (hinge)."""
     robot = Robot.load("foot")
-    kp, kd = servo_gains(robot, frequency=10.0, damping_ratio=0.7)
+    kp, kd = pd_gains(robot, frequency=10.0, damping_ratio=0.7)
     mass = float(robot.total_mass)
     np.testing.assert_allclose(kp[0], 100 * 2 * mass)
     assert kp[1] == kd[1] == 0

@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from softground.control.stepping import Stepper, SteppingController, SteppingGait, Walks, starting_state
-from softground.control.stepping.stepper import cycloid, next_foot, nodding_trunk
+from softground.control.stepping.stepper import cycloid, next_foot, pitching_trunk
 from softground.control.whole_body.constraints.feasibility import wrench_cone
 from softground.control.whole_body.constraints.rolling_contact import rolling_contact
 from softground.errors import RobotError
@@ -31,12 +31,12 @@ def pendulum(omega, x, v, foot, time):
 def test_placement_leads_a_pendulum_to_the_wanted_speed_and_width(gravity):
     omega = float(GAIT.omega(gravity))
     x, v, foot = np.zeros(2), np.array([0.05, 0.1]), np.array([0.0, 0.05])
-    wanted, places = np.array([0.3, 0.0]), []
+    desired, places = np.array([0.3, 0.0]), []
     for step in range(30):
         left = 1.0 if step % 2 else -1.0
-        early = np.asarray(next_foot(GAIT, omega, x, v, foot, left, GAIT.stance, wanted))
+        early = np.asarray(next_foot(GAIT, omega, x, v, foot, left, GAIT.stance, desired))
         x, v = pendulum(omega, x, v, foot, GAIT.stance)
-        foot = np.asarray(next_foot(GAIT, omega, x, v, foot, left, 0.0, wanted))
+        foot = np.asarray(next_foot(GAIT, omega, x, v, foot, left, 0.0, desired))
         np.testing.assert_allclose(early, foot, atol=1e-12)  # told at the start of a stance as at its end
         places.append(foot)
     steps = np.diff(places, axis=0)
@@ -120,7 +120,7 @@ def test_nods_follow_on_each_other():
     upright, duration, h = Rotation.from_rotvec([0.0, 0.0, 0.4]).as_matrix(), 0.2, 1e-5
 
     def motion(time, side=1.0):
-        return nodding_trunk(upright, 12.0, side, duration, time)
+        return pitching_trunk(upright, 12.0, side, duration, time)
 
     def pitch(time):
         return Rotation.from_matrix(np.asarray(motion(time).rotation) @ upright.T).as_rotvec() @ upright[:, 1]
@@ -135,7 +135,7 @@ def test_nods_follow_on_each_other():
 
 
 def test_turns_as_it_is_told(walks):
-    """There is no motor about the vertical: the trunk nods, and the feet that carry twist on the ground."""
+    """There is no actuator about the vertical: the trunk pitches, and the feet that carry twist on the ground."""
     run = walks(0.2, gait=replace(GAIT, turn=0.3, steering=15.0))
     assert run.fall() is None
     yaw = heading(run)

@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from softground.control.terrain_identification import Doubt, Sensed, SensorNoise, TerrainIdentifier
+from softground.control.terrain_identification import Sensed, SensorNoise, TerrainIdentifier, Uncertainty
 from softground.errors import OptionError
 from softground.media import Wedge
 from softground.robots import Robot
@@ -56,7 +56,7 @@ def drop(hopper):
 @pytest.fixture(scope="module")
 def identifier(hopper) -> TerrainIdentifier:
     guess = replace(GROUND, zeta=1.0, saturation_length=0.05)
-    return TerrainIdentifier(hopper, guess, ("zeta", "saturation_length"), dt=DT, doubt=Doubt(level=0.003))
+    return TerrainIdentifier(hopper, guess, ("zeta", "saturation_length"), dt=DT, uncertainty=Uncertainty(height=0.003))
 
 
 @pytest.fixture(scope="module")
@@ -89,20 +89,20 @@ def test_sensed_force_is_the_grounds(hopper, identifier, drop):
 
 def test_zeta_and_level_are_found_as_the_foot_sinks(beliefs):
     assert beliefs.parameters[-1, 0] == pytest.approx(2.0, rel=0.02)
-    assert beliefs.level[-1] == pytest.approx(-(0.2 + 0.04 + 0.02), abs=5e-4)  # leg, radius, height of the drop
+    assert beliefs.height[-1] == pytest.approx(-(0.2 + 0.04 + 0.02), abs=5e-4)  # leg, radius, height of the drop
     assert abs(np.log(beliefs.parameters[-1, 0] / 2.0)) < 3 * beliefs.deviations[-1, 0]
 
 
 def test_a_foot_in_the_air_teaches_nothing(beliefs):
     """But time passes: parameters may drift."""
     np.testing.assert_allclose(beliefs.parameters[IN_AIR], [1.0, 0.05], rtol=1e-3)
-    assert (beliefs.deviations[IN_AIR] > 0.999 * np.log(Doubt().factor)).all()
+    assert (beliefs.deviations[IN_AIR] > 0.999 * np.log(Uncertainty().factor)).all()
 
 
 def test_lambda_stays_a_guess_without_a_slip_to_the_side(beliefs):
     """The foot slips by a millimetre sideways: the pile beside it has hardly begun to saturate."""
     assert beliefs.parameters[-1, 1] == pytest.approx(0.05, rel=0.1)
-    assert beliefs.deviations[-1, 1] > 0.9 * np.log(Doubt().factor)
+    assert beliefs.deviations[-1, 1] > 0.9 * np.log(Uncertainty().factor)
 
 
 def test_noise_of_velocities_in_order():

@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from softground.experiments.course import Course
 from softground.experiments.protocol import Recording
+from softground.experiments.trajectory import FootTrajectory
 from softground.papers.report import write_report
 from softground.papers.study import Options
 from softground.papers.zhu2019 import concavity, drop, foot_curved, learning, slide, trot
-from softground.papers.zhu2019.courses import COURSES
 from softground.papers.zhu2019.databases import resistive_database
 from softground.papers.zhu2019.dem_records import read_record, write_record
 from softground.papers.zhu2019.foot_straight import dissipation_errors
 from softground.papers.zhu2019.tracking import errors
+from softground.papers.zhu2019.trajectories import TRAJECTORIES
 
 QUICK = Options(quick=True)
 
@@ -45,7 +45,7 @@ def test_drop_upright_on_a_slope_and_tilted(tmp_path):
     assert (tmp_path / "tilted.nc").is_file()
 
 
-def test_memory_lowers_the_error_on_the_curved_course():
+def test_memory_lowers_the_error_on_the_curved_trajectory():
     findings = foot_curved.perform(QUICK)
     assert failing(findings) == []
     assert findings.metrics["improvement"] > 0.5
@@ -102,17 +102,17 @@ def test_errors_are_normalised():
         assert off[name] == pytest.approx(0.2)
 
 
-@pytest.mark.parametrize("name", COURSES)
-def test_courses_start_above_ground_and_stay_in_the_box(name):
-    course = COURSES[name]()
-    assert course.depth[0] < -0.02
-    assert 0.1 <= course.depth.max() <= 0.16
-    assert np.abs(course.x).max() <= 0.12
-    np.testing.assert_allclose(course.at(course.time), course.corners())
+@pytest.mark.parametrize("name", TRAJECTORIES)
+def test_trajectorys_start_above_ground_and_stay_in_the_box(name):
+    trajectory = TRAJECTORIES[name]()
+    assert trajectory.depth[0] < -0.02
+    assert 0.1 <= trajectory.depth.max() <= 0.16
+    assert np.abs(trajectory.x).max() <= 0.12
+    np.testing.assert_allclose(trajectory.at(trajectory.time), trajectory.corners())
 
 
-def test_a_course_must_go_forward_in_time():
+def test_a_trajectory_must_go_forward_in_time():
     from softground.errors import ExperimentError
 
     with pytest.raises(ExperimentError, match="increase"):
-        Course([0.0, 1.0, 1.0], [0, 0, 0], [0, 0, 0], [0, 0, 0])
+        FootTrajectory([0.0, 1.0, 1.0], [0, 0, 0], [0, 0, 0], [0, 0, 0])

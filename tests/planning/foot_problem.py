@@ -14,7 +14,7 @@ KNOTS, DT, SPEED = 13, 0.05, 0.1
 
 @cache
 def foot_problem() -> GaitProblem:
-    """One foot with motors on x, z and pitch, drawn along through sand or over it."""
+    """One foot with actuators on x, z and pitch, drawn along through sand or over it."""
     robot = Robot.load("foot")
     return GaitProblem(
         robot,

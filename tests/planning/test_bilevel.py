@@ -163,9 +163,9 @@ def test_steps_met_half_way_find_the_ground_in_time(bilevel):
     """
 
     @partial(jax.jit, static_argnums=(0, 1))
-    def land(steps, met_at):
+    def land(steps, collocation):
         dt = 0.16 / steps
-        step = Bilevel(bilevel.robot, foot_problem().ground, dt, met_at)
+        step = Bilevel(bilevel.robot, foot_problem().ground, dt, collocation)
 
         def advance(state, _):
             q, v = state
@@ -175,7 +175,9 @@ def test_steps_met_half_way_find_the_ground_in_time(bilevel):
 
         return jax.lax.scan(advance, (jnp.array([0.0, 0.005, 0.0]), jnp.array([0.0, -1.0, 0.0])), None, steps)[0]
 
-    depth = {(steps, met_at): -float(land(steps, met_at)[0][1]) for steps in (4, 512) for met_at in (0.0, 0.5)}
+    depth = {
+        (steps, collocation): -float(land(steps, collocation)[0][1]) for steps in (4, 512) for collocation in (0.0, 0.5)
+    }
     truth = depth[512, 0.5]
     assert depth[512, 0.0] == pytest.approx(truth, rel=0.02)
     assert abs(depth[4, 0.5] - truth) < 0.3 * abs(depth[4, 0.0] - truth)

@@ -36,7 +36,7 @@ def test_one_sweep_solves_a_linear_problem():
 
 
 def pendulum() -> ShortProblem:
-    """A pendulum that hangs at 0, held at 0.8 rad by a motor."""
+    """A pendulum that hangs at 0, held at 0.8 rad by an actuator."""
     step = lambda x, u: x + 0.05 * jnp.stack([x[1], u[0] - 9.81 * jnp.sin(x[0]) - 0.2 * x[1]])  # noqa: E731
     cost = lambda x, u: (x[0] - 0.8) ** 2 + 0.1 * x[1] ** 2 + 1e-3 * (u @ u)  # noqa: E731
     return ShortProblem(step, cost, lambda x: 10 * (x[0] - 0.8) ** 2)

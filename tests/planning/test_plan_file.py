@@ -11,7 +11,7 @@ import xarray as xr
 import softground as sg
 from softground.errors import FileFormatError
 from softground.planning import BaseHeight, Boundary, FootSplines, GaitProblem, Limits, Periodicity, gait_metrics
-from softground.planning.costs import MotorWork
+from softground.planning.costs import ActuatorWork
 from softground.planning.plan import Plan
 from softground.planning.plan_file import NotKept
 from softground.planning.report import Report, Solution, StageReport
@@ -40,11 +40,11 @@ def problem() -> GaitProblem:
     plain = foot_problem()
     return replace(
         plain,
-        costs=(*plain.costs, BaseHeight(-0.02, 10.0), Periodicity(4), MotorWork(), OwnCost(len)),
+        costs=(*plain.costs, BaseHeight(-0.02, 10.0), Periodicity(4), ActuatorWork(), OwnCost(len)),
         limits=Limits(position=np.tile([-1.0, np.inf], (3, 1)), torque=400.0),
         initial=Boundary(q={"x": 0.0, "z": (-0.1, 0.1)}),
         splines=(FootSplines(points=5),),
-        met_at=0.25,
+        collocation=0.25,
     )
 
 
@@ -85,7 +85,7 @@ def test_a_plan_comes_back_whole(plan, path):
 
 def test_the_problem_comes_back_but_for_code(problem, path):
     found = Plan.load(path).problem
-    for name in ("knots", "dt", "constraints", "initial", "final", "splines", "met_at"):
+    for name in ("knots", "dt", "constraints", "initial", "final", "splines", "collocation"):
         assert getattr(found, name) == getattr(problem, name), name
     assert found.costs[:-1] == problem.costs[:-1]
     np.testing.assert_array_equal(found.limits.position, problem.limits.position)

@@ -27,7 +27,7 @@ def test_a_simulated_step_obeys_the_rows(anymal):
     torque = rng.normal(size=anymal.nu)
     first = simulator.initial_state(v=0.3 * rng.normal(size=anymal.nv), height=-0.03)
     after = jax.jit(lambda state: simulator.step(state, jnp.asarray(torque))[0])(first)
-    dynamics, layout = ClosedForm(anymal, ground, DT, met_at=0.0), Layout.of(anymal, 2, 12)
+    dynamics, layout = ClosedForm(anymal, ground, DT, collocation=0.0), Layout.of(anymal, 2, 12)
     q, v = np.stack([first.q, after.q]), np.stack([first.v, after.v])
     z = layout.put_together(Unknowns(q, v, dynamics.lift(q, v, EPS), torque[None], np.zeros(0)))
     rows = np.asarray(jax.jit(lambda z: dynamics.block(layout).all_rows(z, EPS))(z))

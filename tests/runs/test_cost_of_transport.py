@@ -12,10 +12,10 @@ from softground.errors import OptionError
 from softground.media import sand
 from softground.robots import Robot
 from softground.runs import Run, run
+from softground.runs.actuator_work import actuator_work
 from softground.runs.base_orientation import base_tilt, heading
 from softground.runs.cost_of_transport import describe_cost, stance_rows, walk_cost
 from softground.runs.description import describe
-from softground.runs.motor_work import motor_work
 from softground.runs.stances import loaded_intervals
 from softground.simulation import Simulator
 from softground.surfaces import Plane
@@ -25,7 +25,7 @@ WEIGHT = MASS * 9.81
 
 
 def walk(seconds=2.0, *, tilt=0.0, drop=1.0, slope=0.0):
-    """A made-up walk: two feet that change every 0.2 s, two motors of +30 W and -10 W while the left foot stands.
+    """A made-up walk: two feet that change every 0.2 s, two actuators of +30 W and -10 W while the left foot stands.
 
     The base leans by `tilt` about x (rad) and the robot is `drop` of its height in the second half. The ground rises by
     `slope` (rad) along x, and the robot with it.
@@ -46,7 +46,7 @@ def walk(seconds=2.0, *, tilt=0.0, drop=1.0, slope=0.0):
         {
             "configuration": (("time", "q"), configuration),
             "velocity": (("time", "v"), np.tile([3.0, 2.0], (count, 1))),
-            "torque": (("time", "motor"), np.where(left[:, None], [10.0, -5.0], [0.0, 0.0])),
+            "torque": (("time", "actuator"), np.where(left[:, None], [10.0, -5.0], [0.0, 0.0])),
             "wrench_world": (("time", "foot", "wrench_axis"), wrench),
             "depth": (("time", "foot"), np.zeros((count, 2))),
             "base_position": (("time", "xyz"), position),
@@ -56,8 +56,8 @@ def walk(seconds=2.0, *, tilt=0.0, drop=1.0, slope=0.0):
         coords={
             "time": time,
             "q": ["hip", "knee"],
-            "motor": ["hip", "knee"],
-            "motor_dof": ("motor", [0, 1]),
+            "actuator": ["hip", "knee"],
+            "actuator_dof": ("actuator", [0, 1]),
             "foot": ["left", "right"],
             "wrench_axis": ["fx", "fy", "fz", "tx", "ty", "tz"],
             "xyz": ["x", "y", "z"],
@@ -77,9 +77,9 @@ def walk(seconds=2.0, *, tilt=0.0, drop=1.0, slope=0.0):
 def test_walk_and_stances_by_hand():
     cost = walk_cost(walk())
     assert cost.fall is None
-    # 20 W net, 40 W counted by motor, while the left foot stands: half of the time
+    # 20 W net, 40 W counted by actuator, while the left foot stands: half of the time
     assert cost.walk.energy == pytest.approx(20.0 * 1.0)
-    assert cost.walk.energy_per_motor == pytest.approx(40.0 * 1.0)
+    assert cost.walk.energy_per_actuator == pytest.approx(40.0 * 1.0)
     assert cost.walk.distance == pytest.approx(SPEED * (2.0 - DT))
     assert cost.walk.cost_of_transport == pytest.approx(20.0 / (WEIGHT * SPEED * (2.0 - DT)))
     assert cost.walk.dimensionless_speed == pytest.approx(SPEED / np.sqrt(9.81 * 0.5))
@@ -178,7 +178,7 @@ def test_intervals_that_touch_the_ends_are_left_out():
 
 @pytest.fixture(scope="module")
 def dragged(tmp_path_factory):
-    """The single foot pushed along sand by its motors: 60 N forwards, its weight less 30 N upwards."""
+    """The single foot pushed along sand by its actuators: 60 N forwards, its weight less 30 N upwards."""
     robot = Robot.load("foot")
     simulator = Simulator(robot, sand(), dt=0.002)
     force = np.tile([60.0, float(robot.total_mass) * 9.81 - 30.0, 0.0], (50, 1))
@@ -201,7 +201,7 @@ def test_command(dragged):
     way = center[-1] - center[0]  # not that of the sole: the foot tips backwards
     each = forwards * (x[-1] - x[0]) + upwards * (z[0] - 2 * z.min() + z[-1])
     assert found["distance_m"] == pytest.approx(way, rel=1e-9)
-    assert found["cost_of_transport_per_motor"] == pytest.approx(each / (weight * way), rel=1e-9)
+    assert found["cost_of_transport_per_actuator"] == pytest.approx(each / (weight * way), rel=1e-9)
     both = np.abs(forwards * np.diff(x) + upwards * np.diff(z)).sum()
     assert found["energy_j"] == pytest.approx(both, rel=1e-9)
     assert found["cost_of_transport"] == pytest.approx(both / (weight * way), rel=1e-9)
@@ -223,10 +223,12 @@ def test_files_of_softground_0_1_open_and_have_a_cost(dragged, tmp_path):
 
 
 def test_the_work_of_steady_forces_does_not_depend_on_how_many_samples_are_kept(dragged):
-    """Displacements are exact. Only what a motor does and undoes between two samples is not seen in its cost."""
+    """Displacements are exact. Only what an actuator does and undoes between two samples is not seen in its cost."""
     _, dataset = dragged
     whole, sampled = dataset.isel(time=slice(0, 49)), dataset.isel(time=slice(0, 49, 8))
-    np.testing.assert_allclose(motor_work(sampled).sum(axis=0), motor_work(whole).sum(axis=0), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        actuator_work(sampled).sum(axis=0), actuator_work(whole).sum(axis=0), rtol=1e-9, atol=1e-12
+    )
     assert walk_cost(sampled).walk.distance == pytest.approx(walk_cost(whole).walk.distance, rel=1e-9)
     assert walk_cost(sampled).walk.energy <= walk_cost(whole).walk.energy * (1 + 1e-9)
 

@@ -125,7 +125,7 @@ def plane_of(scene: Scene) -> Plane:
 def walk(scene: Scene, *, fall: str = "", every: int = 1) -> Run:
     """A walk round a corner, swaying and waddling; half way it "leans" or "sinks", both falls, or "spins".
 
-    The second motor brakes while the first drives. Feet change every 0.3 s.
+    The second actuator brakes while the first drives. Feet change every 0.3 s.
     """
     time = DT * np.arange(SAMPLES)
     late = time > time[SAMPLES // 2]
@@ -192,7 +192,7 @@ def measured(dataset: Run) -> dict[str, np.ndarray]:
     summary = dataset.summary()
     told = {f"cost: {name}": value for name, value in describe_cost(cost).items()}
     told |= {f"stances: {name}": [row[name] for row in stances] for name in stances[0] if name != "foot"}
-    numbers = ("distance_m", "weight_n", "mean_vertical_force_n", "motor_work_j", "mean_sinkage_m", "seconds")
+    numbers = ("distance_m", "weight_n", "mean_vertical_force_n", "actuator_work_j", "mean_sinkage_m", "seconds")
     told |= {f"summary: {name}": summary[name] for name in numbers}
     told |= {"way": way_ahead(dataset), "heading": heading(dataset), "height": dataset.height()}
     return {name: np.asarray(value, float) for name, value in told.items()}
@@ -212,7 +212,7 @@ def expected(scene: Scene) -> dict[str, np.ndarray]:
     upright = 1.0 if scene.gravity_turns else float(Rotation.from_rotvec(scene.turned).as_matrix()[2, 2])
     factor = {
         "cost: cost_of_transport": 1 / more,
-        "cost: cost_of_transport_per_motor": 1 / more,
+        "cost: cost_of_transport_per_actuator": 1 / more,
         "cost: cost_per_stance_mean": 1 / more,
         "cost: cost_per_stance_deviation": 1 / more,
         "stances: cost_of_transport": 1 / more,
@@ -235,7 +235,7 @@ def test_the_walk_itself_by_hand():
     hips = 0.3 * np.sin(phase)
     work = np.abs(np.diff(hips) * (8 + 5 * np.cos(phase[:-1]))) + np.abs(np.diff(hips) * (2 * np.sin(phase[:-1]) - 3))
     np.testing.assert_allclose(
-        found["cost: cost_of_transport_per_motor"], work.sum() / (9.9 * EARTH * found["cost: distance_m"]), rtol=1e-9
+        found["cost: cost_of_transport_per_actuator"], work.sum() / (9.9 * EARTH * found["cost: distance_m"]), rtol=1e-9
     )
 
 
@@ -292,7 +292,7 @@ def test_fewer_samples_measure_the_same_to_second_order_in_the_time_between_them
     """
     found, exact = measured(walk(Scene(), every=every)), reference()
     swing = 2 * np.pi / 0.6 * every * DT
-    for name in ("cost: energy_j", "cost: cost_of_transport_per_motor", "summary: motor_work_j"):
+    for name in ("cost: energy_j", "cost: cost_of_transport_per_actuator", "summary: actuator_work_j"):
         np.testing.assert_allclose(found[name], exact[name], rtol=1.25 * swing**2 / 8, err_msg=name)
     np.testing.assert_allclose(found["cost: distance_m"], exact["cost: distance_m"], rtol=0.1 * every * DT)
     np.testing.assert_allclose(found["cost: com_height_m"], exact["cost: com_height_m"], rtol=0.02 * every / SAMPLES)

@@ -24,7 +24,7 @@ from softground.surfaces import HeightField, Plane
 
 @pytest.fixture(scope="module")
 def recorded() -> Run:
-    """A foot on a slope of sand, driven sideways by its motors."""
+    """A foot on a slope of sand, driven sideways by its actuators."""
     robot = Robot.load("foot")
     simulator = Simulator(robot, Ground(sand(1.3, eps=2e-3), Plane(0.1)), 0.002)
     control = hold_posture(robot)

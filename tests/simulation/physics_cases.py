@@ -183,10 +183,10 @@ def robot_energy(sim: Simulator, states: State):
 
 
 def hold(sim: Simulator, q=None, kp: float = 3000.0, kd: float = 100.0) -> Control:
-    """A servo that keeps the joints where they are in q."""
+    """A PD controller that keeps the joints where they are in q."""
     posture = np.asarray(sim.robot.posture if q is None else q)
-    motors = np.array(sim.robot.dof_q)[np.array(sim.robot.actuated)]
-    return Control(position=jnp.asarray(posture[motors]), kp=kp, kd=kd)
+    actuators = np.array(sim.robot.dof_q)[np.array(sim.robot.actuated)]
+    return Control(position=jnp.asarray(posture[actuators]), kp=kp, kd=kd)
 
 
 def weight(robot: Robot) -> float:

@@ -243,7 +243,7 @@ def test_weight_is_carried_at_rest(name, medium):
     )
     after, records = rollout(sim, sim.initial_state(height=0.005), control, 2500)
     lift = np.asarray(records.wrench_world[-1, :, 2]).sum()
-    # The servo of the foot damps z as well: at the speed of creep, which is below 1e-3 m/s, that is 1e-2 N.
+    # The PD controller of the foot damps z as well: at the speed of creep, which is below 1e-3 m/s, that is 1e-2 N.
     np.testing.assert_allclose(lift, weight(sim.robot), rtol=1e-3)
     assert np.abs(after.v).max() < 2e-3
     assert records.converged.all()

@@ -144,8 +144,8 @@ def test_next_solve_starts_from_extrapolated_twists():
 
 @pytest.mark.parametrize("medium", MEDIA)
 def test_single_precision_works_and_stays_close(medium):
-    """0.1 s of a landing under a servo. Single precision holds 1e-7 of a 1 m height: 1e-7 m of depth, or
-    1e-5 of it, and v to 1e-6 m/s a step; contact and servo damp what comes in, so 1e-3 over 50 steps is
+    """0.1 s of a landing under a PD controller. Single precision holds 1e-7 of a 1 m height: 1e-7 m of depth, or
+    1e-5 of it, and v to 1e-6 m/s a step; contact and PD controller damp what comes in, so 1e-3 over 50 steps is
     ample."""
     sim = simulator("robosimian", medium)
     control = hold(sim)
@@ -304,9 +304,9 @@ def test_bad_grain_inertia_is_refused(grains):
         Simulator(robot("foot"), ground_medium("firm"), 2e-3, grain_inertia=grains)
 
 
-def test_servo_with_grains_is_refused():
+def test_pd_with_grains_is_refused():
     sim = Simulator(robot("foot"), ground_medium("sand"), 2e-3, grain_inertia=GRAINS)
-    with pytest.raises(OptionError, match="grain_inertia goes with torques, not servos"):
+    with pytest.raises(OptionError, match="grain_inertia goes with torques, not PD control"):
         sim.step(sim.initial_state(), Control(position=jnp.zeros(3), kp=1.0))
 
 

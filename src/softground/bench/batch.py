@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from softground import media
-from softground.bench.marching import March, march
+from softground.bench.excitation import ExcitationMotion, excitation_motion
 from softground.bridges.rigid_peer import rigid_peer
 from softground.contact import BatchNewton, Newton
 from softground.robots import Robot
@@ -65,7 +65,7 @@ def measure(
 
 
 def _compare(robot: Robot, batch: int, steps: int, dt: float, repeats: int, eps: float, height: float) -> dict:
-    motion = march(robot)
+    motion = excitation_motion(robot)
     simulator, states = _softground(robot, batch, dt, eps, height)
     ours = jax.jit(lambda states: rollout_batch(simulator, states, motion.policy, steps))
     peer = _Mjx(robot, motion, dt)
@@ -101,7 +101,7 @@ def _softground(robot: Robot, batch: int, dt: float, eps: float, height: float) 
     return simulator, eqx.tree_at(lambda s: s.v, states, velocity)
 
 
-def _converged(simulator: Simulator, states: State, motion: March, steps: int) -> float:
+def _converged(simulator: Simulator, states: State, motion: ExcitationMotion, steps: int) -> float:
     """Share of our steps that did."""
 
     def advance(state, _):
@@ -114,7 +114,7 @@ def _converged(simulator: Simulator, states: State, motion: March, steps: int) -
 class _Mjx:
     """The rigid peer, stepped by MJX."""
 
-    def __init__(self, robot: Robot, motion: March, dt: float):
+    def __init__(self, robot: Robot, motion: ExcitationMotion, dt: float):
         with contextlib.redirect_stdout(sys.stderr):  # it says on standard output which optional parts are missing
             from mujoco import mjx
 

@@ -20,7 +20,7 @@ from softground.simulation import Simulator, State
 TILT = 0.5  # rad, spread of joint angles and base orientation about the posture
 SPEED = 1.0  # m/s and rad/s, spread of velocities
 HEIGHT = 0.3  # m, greatest height of the lowest foot above the ground; the least is 5 cm below it
-TORQUE = 0.5  # share of the motor limits (of 50 N m where a motor has none), drawn for every step
+TORQUE = 0.5  # share of the actuator limits (of 50 N m where an actuator has none), drawn for every step
 
 
 def measure(

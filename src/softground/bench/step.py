@@ -13,7 +13,7 @@ import mujoco.rollout
 import numpy as np
 
 from softground import media
-from softground.bench.marching import March, march
+from softground.bench.excitation import ExcitationMotion, excitation_motion
 from softground.bridges.rigid_peer import rigid_peer
 from softground.contact.feet import feet_in_ground
 from softground.robots import Robot
@@ -34,8 +34,8 @@ def measure(robots=ROBOTS, seconds: float = 2.0, dt: float = 0.002, repeats: int
 
 def _compare(robot: Robot, seconds: float, dt: float, repeats: int, eps: float) -> dict:
     steps = round(seconds / dt)
-    ours = _softground(robot, march(robot), steps, dt, eps)
-    theirs = _mujoco(robot, march(robot), steps, dt)
+    ours = _softground(robot, excitation_motion(robot), steps, dt, eps)
+    theirs = _mujoco(robot, excitation_motion(robot), steps, dt)
     spaces = _wrench_spaces(robot, steps, dt, eps)
     times = np.array([(_seconds(ours), _seconds(theirs), _seconds(spaces)) for _ in range(repeats)])
     softground_us, mujoco_us, spaces_us = np.median(times, axis=0) / steps * 1e6
@@ -52,7 +52,7 @@ def _compare(robot: Robot, seconds: float, dt: float, repeats: int, eps: float) 
     }
 
 
-def _softground(robot: Robot, motion: March, steps: int, dt: float, eps: float):
+def _softground(robot: Robot, motion: ExcitationMotion, steps: int, dt: float, eps: float):
     simulator = Simulator(robot, media.sand(eps=eps), dt)
     start = simulator.initial_state(height=0.01)
     run = jax.jit(lambda state: simulator.rollout(state, motion.policy, steps)[0])
@@ -87,7 +87,7 @@ def _wrench_spaces(robot: Robot, steps: int, dt: float, eps: float):
     return job
 
 
-def _mujoco(robot: Robot, motion: March, steps: int, dt: float):
+def _mujoco(robot: Robot, motion: ExcitationMotion, steps: int, dt: float):
     model = rigid_peer(robot, dt, motion.kp, motion.kd)
     data = mujoco.MjData(model)
     simulator = Simulator(robot, media.Firm(), dt)

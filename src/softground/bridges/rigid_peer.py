@@ -13,7 +13,7 @@ BALL = 0.02
 
 
 def rigid_peer(robot: Robot, dt: float, kp, kd) -> mujoco.MjModel:
-    """MuJoCo model of the robot with ball feet on a plane, and the same joint servos as motors.
+    """MuJoCo model of the robot with ball feet on a plane, and the same joint PD control as actuators.
 
     Nothing else collides, so that MuJoCo has no more to do than we have.
     """
@@ -28,19 +28,19 @@ def rigid_peer(robot: Robot, dt: float, kp, kd) -> mujoco.MjModel:
         body = spec.body(robot.body_names[foot.body])
         sphere = mujoco.mjtGeom.mjGEOM_SPHERE
         body.add_geom(type=sphere, size=[radius, 0, 0], pos=position, contype=1, conaffinity=1, mass=0)
-    _use_servos(spec, robot, kp, kd)
+    _use_pd(spec, robot, kp, kd)
     spec.option.timestep = dt
-    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST  # servos need their damping implicit
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST  # PD control needs its damping implicit
     return spec.compile()
 
 
-def _use_servos(spec: mujoco.MjSpec, robot: Robot, kp, kd) -> None:
+def _use_pd(spec: mujoco.MjSpec, robot: Robot, kp, kd) -> None:
     for actuator in list(spec.actuators):
         spec.delete(actuator)
     gains = zip(np.broadcast_to(kp, robot.nu), np.broadcast_to(kd, robot.nu), strict=True)
     for dof, limit, (stiff, damp) in zip(robot.actuated, robot.torque_limit, gains, strict=True):
         joint = robot.joint_names[robot.tree.dof_link[dof]]
-        actuator = spec.add_actuator(name=f"servo_{joint}", target=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+        actuator = spec.add_actuator(name=f"pd_{joint}", target=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT)
         actuator.set_to_position(kp=float(stiff), kv=float(damp))
         if np.isfinite(limit):
             actuator.forcelimited = True

@@ -36,7 +36,7 @@ def plot(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Draw forces, sinkage, the base's motion and motor power of a run or a planned gait."""
+    """Draw forces, sinkage, the base's motion and actuator power of a run or a planned gait."""
     check_positive(playback=playback)
     configure_jax()
     from softground.planning.plan import load_motion

@@ -135,7 +135,7 @@ def replay(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Check a planned gait in the simulator: its torques and joint servos, small steps, sharp contact."""
+    """Check a planned gait in the simulator: its torques and joint PD control, small steps, sharp contact."""
     check_positive(dt=dt, eps=eps)
     configure_jax()
     from softground.planning import Plan

@@ -3,7 +3,7 @@
     min over v:   1/2 v' A v - b' v + dt ( sum_i Phi_i(J_i v) + Psi(v) )
 
 A is the mass matrix (with joint damping taken implicitly), b = M v_now + dt (applied force - bias force),
-Phi_i the potential of the ground under foot i, Psi that of the joints (limits, servos). The gradient is the
+Phi_i the potential of the ground under foot i, Psi that of the joints (limits, PD control). The gradient is the
 momentum balance of the step, so the minimiser obeys it: A v = b + dt (sum J_i' f_i + joint force).
 """
 

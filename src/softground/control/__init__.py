@@ -1,10 +1,10 @@
-"""Control: what the motors are told."""
+"""Control: what the actuators are told."""
 
 from typing import TYPE_CHECKING
 
 from softground.control.estimation import Estimate, Estimator
 from softground.control.inverse_kinematics import joints_for_feet
-from softground.control.posture import hold_posture, servo_gains
+from softground.control.posture import hold_posture, pd_gains
 from softground.control.trot import Trot, trot
 from softground.lazy import lazily
 
@@ -12,10 +12,9 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for editors and type checkers
     from softground.control import stepping, walking, whole_body
     from softground.control.bipeds import has_round_feet, usual_speed, walk, walk_summary
     from softground.control.terrain_classification import TerrainClassifier, step_features
-    from softground.control.terrain_identification import Doubt, Sensed, SensorNoise, TerrainIdentifier
+    from softground.control.terrain_identification import Sensed, SensorNoise, TerrainIdentifier, Uncertainty
 
 __all__ = [
-    "Doubt",
     "Estimate",
     "Estimator",
     "Sensed",
@@ -23,10 +22,11 @@ __all__ = [
     "TerrainClassifier",
     "TerrainIdentifier",
     "Trot",
+    "Uncertainty",
     "has_round_feet",
     "hold_posture",
     "joints_for_feet",
-    "servo_gains",
+    "pd_gains",
     "step_features",
     "stepping",
     "trot",
@@ -40,6 +40,6 @@ __all__ = [
 _HOMES = {
     "bipeds": ("has_round_feet", "usual_speed", "walk", "walk_summary"),
     "terrain_classification": ("TerrainClassifier", "step_features"),
-    "terrain_identification": ("Doubt", "Sensed", "SensorNoise", "TerrainIdentifier"),
+    "terrain_identification": ("Uncertainty", "Sensed", "SensorNoise", "TerrainIdentifier"),
 }
 __getattr__, __dir__ = lazily(__name__, __all__, _HOMES)

@@ -63,7 +63,7 @@ class Estimate(eqx.Module):
 
     @property
     def standard_deviations(self) -> Float[Array, "*n 2"]:
-        """Of stiffness and damping, as the noise that the estimator assumes explains them."""
+        """Standard deviations of stiffness and damping, as the noise that the estimator assumes explains them."""
         return jnp.sqrt(jnp.diagonal(self.covariance, axis1=-2, axis2=-1))
 
 
@@ -71,36 +71,37 @@ class Estimator(eqx.Module):
     """Recursive least squares with forgetting and resets."""
 
     noise: Float[Array, "6 6"]  # Gamma, N and N m: covariance of the wrench's noise
-    doubt: Float[Array, "2 2"]  # P at the start and after a reset, (N/m per m2)^2 and (N s/m per m2)^2
+    prior_covariance: Float[Array, "2 2"]  # P at the start and after a reset, (N/m per m2)^2 and (N s/m per m2)^2
     forgetting: Float[Array, ""]  # factor on what is known, a sample
 
     def __init__(
         self,
         sigma: ArrayLike = 5.0,
         *,
-        doubt_stiffness: float = 1e6,
-        doubt_damping: float = 1e4,
+        stiffness_deviation: float = 1e6,
+        damping_deviation: float = 1e4,
         forgetting: float = 1.0,
     ):
         """sigma: standard deviation of the noise, one for all components or one for each (N, N m).
 
-        doubt_*: standard deviation of the first guess, and of what is known after an impact.
+        *_deviation: standard deviation of the first guess, and of what is known after an impact.
         """
         sigmas = np.asarray(sigma, dtype=float)
         if sigmas.shape not in ((), (6,)) or not (np.isfinite(sigmas) & (sigmas > 0)).all():
             raise OptionError(f"sigma must be one positive number or six, got {sigma}")
-        for label, value in {"doubt_stiffness": doubt_stiffness, "doubt_damping": doubt_damping}.items():
+        deviations = {"stiffness_deviation": stiffness_deviation, "damping_deviation": damping_deviation}
+        for label, value in deviations.items():
             if not (np.isfinite(value) and value > 0):
                 raise OptionError(f"{label} must be positive and finite, got {value}")
         if not 0 < forgetting <= 1:
             raise OptionError(f"forgetting must be above 0 and at most 1, got {forgetting}")
         self.noise = np.diag(np.broadcast_to(sigmas, 6) ** 2)
-        self.doubt = np.diag([doubt_stiffness**2, doubt_damping**2])
+        self.prior_covariance = np.diag([stiffness_deviation**2, damping_deviation**2])
         self.forgetting = np.asarray(forgetting, dtype=float)
 
     def start(self, stiffness: float, damping: float) -> Estimate:
-        """A first guess, with the doubt of the start."""
-        return Estimate(jnp.array([stiffness, damping], dtype=float), jnp.asarray(self.doubt))
+        """A first guess, with the uncertainty of the start."""
+        return Estimate(jnp.array([stiffness, damping], dtype=float), jnp.asarray(self.prior_covariance))
 
     def update(
         self,
@@ -117,7 +118,7 @@ class Estimator(eqx.Module):
         impact: whether the foot has just come down, which resets the covariance before the sample is used.
         instrument: the regressor of the sample before, where noise moves the foot; by default that of this sample.
         """
-        covariance = jnp.where(impact, self.doubt, estimate.covariance)
+        covariance = jnp.where(impact, self.prior_covariance, estimate.covariance)
         before = Estimate(estimate.parameters, covariance)
         learned = self._learned(before, wrench, regressor, regressor if instrument is None else instrument)
         return Estimate(

@@ -1,4 +1,4 @@
-"""Feet moved along a designed path: keyframes in time, joints by inverse kinematics, tracked by servos, open loop."""
+"""Feet moved along a designed path: keyframes in time, inverse kinematics, tracked by joint PD control, open loop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from softground.arrays import Array
 from softground.control.inverse_kinematics import feet_in_base, joints_for_feet
-from softground.control.posture import motor_positions, servo_gains
+from softground.control.posture import actuator_positions, pd_gains
 from softground.errors import OptionError
 from softground.media.smooth import smooth_step
 from softground.robots import Robot
@@ -54,7 +54,7 @@ def move_feet(
     """Feet that pass by `offsets` (k, feet, 3; m, base's frame, from where the posture has them) at `time` (k; s).
 
     Between keyframes each foot goes straight, by minimum jerk: it rests at every keyframe. Its pitch stays, in the
-    plane. `gains`: frequency and damping ratio of the servos, see `servo_gains`.
+    plane. `gains`: frequency and damping ratio of the joint PD controllers, see `pd_gains`.
     """
     time, offsets = np.asarray(time, dtype=float), np.asarray(offsets, dtype=float)
     posture = np.asarray(robot.posture if posture is None else posture, dtype=float)
@@ -68,6 +68,6 @@ def move_feet(
     share = smooth_step((knots - time[row]) / (time[row + 1] - time[row]), np)[:, None, None]
     targets = home[:, :3] + (1 - share) * offsets[row] + share * offsets[row + 1]
     pitch = np.broadcast_to(home[:, 3], targets.shape[:-1]) if robot.planar else None
-    joints = motor_positions(robot, joints_for_feet(robot, targets, pitch, posture))
-    kp, kd = servo_gains(robot, posture, **gains)
+    joints = actuator_positions(robot, joints_for_feet(robot, targets, pitch, posture))
+    kp, kd = pd_gains(robot, posture, **gains)
     return FootMotion(knots, joints, np.gradient(joints, knots, axis=0), kp, kd)

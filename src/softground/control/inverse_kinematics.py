@@ -12,7 +12,7 @@ from softground.errors import OptionError
 from softground.robots import Robot
 
 DAMPING = 1e-3
-"""Of the least squares, relative to the Jacobian's size: a singular leg moves slowly instead of wildly."""
+"""Damping of the least squares, relative to the Jacobian's size: a singular leg moves slowly instead of wildly."""
 PITCH_LENGTH = 0.2  # m: an error of the foot's pitch of 1 rad counts as much as this distance
 ITERATIONS, LONGEST_STEP = 40, 0.3  # per target, and rad (m for slides) of a joint in one iteration
 TOLERANCE = 1e-4  # m
@@ -27,7 +27,7 @@ def joints_for_feet(
     """Configurations whose feet are at `positions` (m) and have `pitch` (rad, if given) in the base's frame.
 
     The base is the robot's first body and stays where `guess` (by default the posture) has it; only
-    joints with motors move, within their limits. A sequence of targets (leading axis) is solved one after
+    joints with actuators move, within their limits. A sequence of targets (leading axis) is solved one after
     the other, each from the last: a smooth path of the feet gives a smooth path of the joints. In the
     plane only x and z count.
 
@@ -38,11 +38,11 @@ def joints_for_feet(
     count = len(robot.feet)
     if positions.shape[-2:] != (count, 3):
         raise OptionError(f"positions must end in shape ({count}, 3) for {robot.name}, got {positions.shape}")
-    wanted = np.zeros((*positions.shape[:-1], 4))
-    wanted[..., :3] = positions
-    wanted[..., 3] = 0.0 if pitch is None else pitch
+    desired = np.zeros((*positions.shape[:-1], 4))
+    desired[..., :3] = positions
+    desired[..., 3] = 0.0 if pitch is None else pitch
     weight = np.array([1.0, 0.0 if robot.planar else 1.0, 1.0, 0.0 if pitch is None else PITCH_LENGTH])
-    path = wanted.reshape(-1, count, 4)
+    path = desired.reshape(-1, count, 4)
     solved, error = jax.jit(lambda q, path: _follow(robot, q, path, weight))(guess, path)
     _check_reached(robot, np.asarray(error))
     return np.asarray(solved).reshape(*positions.shape[:-2], robot.nq)
@@ -59,9 +59,9 @@ def feet_in_base(robot: Robot, q: Float[Array, " nq"]) -> Float[Array, "F 4"]:
 
 def _follow(robot: Robot, q, path: Float[Array, "k F 4"], weight: Float[Array, "4"]):
     """Solve every target of the path from the solution of the one before."""
-    motors = np.array(robot.actuated)
-    coordinates = np.array(robot.dof_q)[motors]
-    low, high = robot.joint_range[motors, 0], robot.joint_range[motors, 1]
+    actuators = np.array(robot.actuated)
+    coordinates = np.array(robot.dof_q)[actuators]
+    low, high = robot.joint_range[actuators, 0], robot.joint_range[actuators, 1]
 
     def residual(joints, q, target):
         return (weight * (feet_in_base(robot, q.at[coordinates].set(joints)) - target)).reshape(-1)

@@ -1,4 +1,4 @@
-"""Holding a posture with joint servos whose gains follow from the robot's own inertia."""
+"""Holding a posture with joint PD control whose gains follow from the robot's own inertia."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import numpy as np
 from softground.robots import Robot
 from softground.simulation.simulator import Control
 
-#: Natural frequency (rad/s) and damping ratio of a joint servo. At 5 Hz a robot sags by g / w^2 = 1 cm.
+#: Natural frequency (rad/s) and damping ratio of a joint PD controller. At 5 Hz a robot sags by g / w^2 = 1 cm.
 FREQUENCY, DAMPING_RATIO = 10 * np.pi, 1.0
 
 
-def servo_gains(
+def pd_gains(
     robot: Robot, q=None, *, frequency: float = FREQUENCY, damping_ratio: float = DAMPING_RATIO
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Gains kp (N m/rad) and kd (N m s/rad) of every motor: kp = w^2 I, kd = 2 zeta w I.
+    """Gains kp (N m/rad) and kd (N m s/rad) of every actuator: kp = w^2 I, kd = 2 zeta w I.
 
     I is the inertia that the joint works against at posture q: that of what hangs on it (the diagonal of
     the mass matrix), and, because a foot on the ground turns the joint round to move the robot instead,
     the foot's share of the total mass at the foot's distance r from the joint's axis: I = M_ii + sum over
-    its feet of m r^2 / F. A motor that lifts the whole robot (the rig that carries a single foot) gets
-    none: it would hold it in the air. The servo is implicit in time (`Control`), so that no gain is too
+    its feet of m r^2 / F. An actuator that lifts the whole robot (the rig that carries a single foot) gets
+    none: it would hold it in the air. The PD controller is implicit in time (`Control`), so that no gain is too
     high for the time step.
     """
     q = np.asarray(robot.posture if q is None else q, dtype=float)
@@ -44,18 +44,18 @@ def _mass_and_jacobians(robot: Robot, q: np.ndarray):
 
 
 def hold_posture(robot: Robot, q=None, **options) -> Control:
-    """Control that holds the motors at posture q (by default the robot's); `options` go to `servo_gains`.
+    """Control that holds the actuators at posture q (by default the robot's); `options` go to `pd_gains`.
 
     >>> import softground as sg
-    >>> sg.hold_posture(sg.Robot.load("robosimian")).position.shape  # rad, of every motor
+    >>> sg.hold_posture(sg.Robot.load("robosimian")).position.shape  # rad, of every actuator
     (12,)
     """
     q = np.asarray(robot.posture if q is None else q, dtype=float)
-    kp, kd = servo_gains(robot, q, **options)
+    kp, kd = pd_gains(robot, q, **options)
     gains: dict[str, Any] = {"kp": kp, "kd": kd}
-    return Control(position=motor_positions(robot, q), **gains)
+    return Control(position=actuator_positions(robot, q), **gains)
 
 
-def motor_positions(robot: Robot, q: np.ndarray) -> Any:
-    """Joint positions (rad, m) of the motors in configuration q."""
+def actuator_positions(robot: Robot, q: np.ndarray) -> Any:
+    """Joint positions (rad, m) of the actuators in configuration q."""
     return np.asarray(q)[..., np.array(robot.dof_q, dtype=int)[list(robot.actuated)]]

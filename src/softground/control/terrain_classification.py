@@ -10,7 +10,8 @@ t is Student's distribution with few degrees of freedom instead of the normal on
 badly, and with the thin tails of a normal distribution such a step would outvote all others.
 
 Steps of one walk are not independent, because the ground is the same under all of them: more steps average noise, not
-the doubt whether this is weak pebbles or strong sand. The posterior is too sure of itself, its order is what counts.
+the uncertainty whether this is weak pebbles or strong sand. The posterior is too sure of itself; its order is what
+counts.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class TerrainClassifier(eqx.Module):
         )
 
     def log_likelihoods(self, features: Float[Array, "*n f"]) -> Float[Array, "*n k"]:
-        """Of steps, under each kind of ground."""
+        """Log likelihoods of steps, under each kind of ground."""
         return jnp.stack([_log_student(features, *of) for of in zip(self.mean, self.covariance, strict=True)], axis=-1)
 
     def posterior(self, features: Float[Array, "*n s f"]) -> Float[Array, "*n k"]:

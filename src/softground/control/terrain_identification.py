@@ -1,9 +1,9 @@
-"""What the ground is, from motor torques, encoders and the velocity of the base alone: no force sensor.
+"""What the ground is, from actuator torques, encoders and the velocity of the base alone: no force sensor.
 
     identifier = TerrainIdentifier(robot, Wedge(zeta=1.0, shear=True), ("zeta", "saturation_length"))
     beliefs = identifier.over(identifier.start(q, depth=0.01), stream)  # a scan; `update` is one tick of it
 
-*Forces.* What the ground does to the robot is what its motors and its own motion do not explain,
+*Forces.* What the ground does to the robot is what its actuators and its own motion do not explain,
 
     e = M(q) (v' - v) / dt + h(q, v) - S tau,
 
@@ -12,11 +12,11 @@ A velocity is known with noise, and its difference over 2 ms hardly at all; but 
 a noise of M times that of v over T, because every v' is the next period's v. This is the momentum observer.
 
 *Ground.* The same low-pass over what a medium says, g(x) = sum_i J_i' w_i(x) with the sensed depth and twist of the
-feet, gives the innovation. Unknown are x = (logs of parameters of the medium, level of the ground): nobody measures how
-high the base is over the ground, its height is integrated from its velocity, and the depth of a foot is the level minus
-the height of its sole. The level may wander (`level_drift`), for ground that is not flat and velocities that are off.
-A medium is linear in its scale, in other parameters it is not: the regressor is dg/dx at the belief (extended recursive
-least squares), by automatic differentiation through the medium's own law, whichever it is.
+feet, gives the innovation. Unknown are x = (logs of parameters of the medium, ground height): nobody measures how high
+the base is over the ground, its height is integrated from its velocity, and the depth of a foot is the ground height
+minus the height of its sole. The ground height may wander (`height_drift`), for ground that is not flat and velocities
+that are off. A medium is linear in its scale, in other parameters it is not: the regressor is dg/dx at the belief
+(extended recursive least squares), by automatic differentiation through the medium's own law, whichever it is.
 
 *Grains at rest teach little.* The force of grains does not depend on how fast a foot moves, only where to. On a foot at
 rest it is anywhere between zero and what would make it yield: which way it moves, and with it what the law says, is
@@ -59,32 +59,32 @@ class Sensed(NamedTuple):
     q: Float[Array, " nq"]  # orientation of the base and joint angles; the place of the base is not looked at
     v: Float[Array, " nv"]  # at the start
     v_after: Float[Array, " nv"]  # at the end
-    torque: Float[Array, " nu"]  # N m, of the motors
+    torque: Float[Array, " nu"]  # N m, of the actuators
 
 
 @dataclass(frozen=True)
 class SensorNoise:
     """Standard deviations of a sample."""
 
-    torque: float = 0.1  # N m, of a motor
+    torque: float = 0.1  # N m, of an actuator
     base_velocity: float = 0.01  # m/s
     base_rate: float = 0.01  # rad/s
     joint_rate: float = 0.01  # rad/s
 
     def of_velocity(self, nv: int) -> Float[np.ndarray, " nv"]:
-        """Of every entry of v."""
+        """Standard deviation for every entry of v."""
         base = np.repeat([self.base_velocity, self.base_rate], 3)
         return np.concatenate([base, np.full(nv - BASE, self.joint_rate)])
 
 
 @dataclass(frozen=True)
-class Doubt:
+class Uncertainty:
     """How little is known at the start, and under way."""
 
     factor: float = 3.0  # by which a parameter of the ground may be off: one deviation of its logarithm
     drift: float = 0.05  # of the logarithm of a parameter, per sqrt(s)
-    level: float = 0.01  # m
-    level_drift: float = 0.002  # m per sqrt(s)
+    height: float = 0.01  # m
+    height_drift: float = 0.002  # m per sqrt(s)
     model: float = 0.02  # share of a force that the law misses
     rest: float = 0.1  # s, for which a foot rests in one go
 
@@ -92,7 +92,7 @@ class Doubt:
 class Belief(eqx.Module):
     """What is known of the ground, and what the next tick needs."""
 
-    mean: Float[Array, " n"]  # logarithms of the parameters, then the level of the ground (m)
+    mean: Float[Array, " n"]  # logarithms of the parameters, then the ground height (m)
     covariance: Float[Array, "n n"]
     place: Float[Array, "3"]  # m, of the base, integrated
     memory: Any  # of the ground, per foot
@@ -108,11 +108,11 @@ class Belief(eqx.Module):
 
     @property
     def deviations(self) -> Float[Array, " p"]:
-        """Of the logarithms of the parameters: relative, where they are small."""
+        """Deviations of the logarithms of the parameters: relative, where they are small."""
         return jnp.sqrt(jnp.diagonal(self.covariance, axis1=-2, axis2=-1))[..., :-1]
 
     @property
-    def level(self) -> Float[Array, ""]:
+    def height(self) -> Float[Array, ""]:
         """Height of the ground over where the base was at the start, m."""
         return self.mean[..., -1]
 
@@ -126,7 +126,7 @@ class TerrainIdentifier(eqx.Module):
     filter_time: Float[Array, ""]  # s
     names: tuple[str, ...] = eqx.field(static=True)
     noise: SensorNoise = eqx.field(static=True)
-    doubt: Doubt = eqx.field(static=True)
+    uncertainty: Uncertainty = eqx.field(static=True)
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class TerrainIdentifier(eqx.Module):
         dt: float = 2e-3,
         filter_time: float = 1e-2,
         noise: SensorNoise | None = None,
-        doubt: Doubt | None = None,
+        uncertainty: Uncertainty | None = None,
     ):
         """names: of parameters of the medium, positive numbers. dt: s, of a period. filter_time: s, of the low-pass."""
         if robot.planar or robot.nq != robot.nv + 1:
@@ -152,7 +152,7 @@ class TerrainIdentifier(eqx.Module):
                 raise OptionError(f"the first guess of {name} must be positive, got {getattr(medium, name)}")
         self.robot, self.medium, self.names = robot, medium, tuple(names)
         self.dt, self.filter_time = np.asarray(dt), np.asarray(filter_time)
-        self.noise, self.doubt = noise or SensorNoise(), doubt or Doubt()
+        self.noise, self.uncertainty = noise or SensorNoise(), uncertainty or Uncertainty()
 
     def start(self, q: Float[Array, " nq"], depth: float, foot: int | Int[Array, ""] | None = None) -> Belief:
         """Belief of a robot in configuration q with a foot, the lowest or this one, at an assumed depth (m)."""
@@ -160,7 +160,7 @@ class TerrainIdentifier(eqx.Module):
         feet = feet_in_ground(self.robot, _at_place(place, jnp.asarray(q)), Plane())
         guess = jnp.log(jnp.stack([getattr(self.medium, name) for name in self.names]))
         mean = jnp.append(guess, depth - (feet.depth.max() if foot is None else feet.depth[foot]))
-        deviations = np.array([np.log(self.doubt.factor)] * len(guess) + [self.doubt.level])
+        deviations = np.array([np.log(self.uncertainty.factor)] * len(guess) + [self.uncertainty.height])
         medium = medium_under_feet(self.medium, self.robot)
         memory = jax.vmap(lambda medium, foot: medium.initial_memory(foot))(medium, _below(feet, mean))
         nv, n = self.robot.nv, len(mean)
@@ -193,9 +193,13 @@ class TerrainIdentifier(eqx.Module):
         of_motion, expected = mixed(belief.sensed, self._sensed_force(kin, sensed)), mixed(belief.expected, force)
         regressor, scatter = mixed(belief.regressor, slope), mixed(belief.scatter, scatter)
 
-        doubt = self.doubt
-        drift = self.dt * jnp.full_like(belief.mean, doubt.drift**2).at[-1].set(doubt.level_drift**2)
-        noise = self._sensor_noise(kin) + doubt.rest / self.dt * scatter + jnp.diag((doubt.model * expected) ** 2)
+        uncertainty = self.uncertainty
+        drift = self.dt * jnp.full_like(belief.mean, uncertainty.drift**2).at[-1].set(uncertainty.height_drift**2)
+        noise = (
+            self._sensor_noise(kin)
+            + uncertainty.rest / self.dt * scatter
+            + jnp.diag((uncertainty.model * expected) ** 2)
+        )
         change, covariance = correction(belief.covariance + jnp.diag(drift), of_motion - expected, regressor, noise)
         mean = belief.mean + change
         below, medium = _below(feet, mean), self._medium_of(mean)
@@ -223,7 +227,7 @@ class TerrainIdentifier(eqx.Module):
         return jnp.sqrt(variances.sum(axis=-1).mean(axis=-1))
 
     def _sensed_force(self, kin: Kinematics, sensed: Sensed) -> Float[Array, " nv"]:
-        """e: the generalised force that motors and motion do not explain."""
+        """e: the generalised force that actuators and motion do not explain."""
         robot = self.robot
         own = robot.mass_matrix(kin) @ (sensed.v_after - sensed.v) / self.dt + robot.bias_force(kin, sensed.v)
         driven = jnp.asarray(robot.passive_force(kin, sensed.v)).at[np.array(robot.actuated)].add(sensed.torque)

@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from softground.arrays import Array
 from softground.control.inverse_kinematics import feet_in_base, joints_for_feet
-from softground.control.posture import motor_positions, servo_gains
+from softground.control.posture import actuator_positions, pd_gains
 from softground.errors import OptionError
 from softground.media.smooth import smooth_step, smooth_step_rate
 from softground.robots import Robot
@@ -25,7 +25,7 @@ KNOTS = 120  # of the tables, a period
 
 
 class Trot(eqx.Module):
-    """Policy state -> Control: joint references interpolated in time, tracked by servos."""
+    """Policy state -> Control: joint references interpolated in time, tracked by joint PD control."""
 
     position: Float[Array, "k nu"]  # rad, at k equal steps of one period
     velocity: Float[Array, "k nu"]  # rad/s
@@ -47,7 +47,7 @@ class Trot(eqx.Module):
         )
 
     def reference(self, time: Array) -> tuple[Array, Array]:
-        """Position (rad) and velocity (rad/s) of the motors at a time (s)."""
+        """Position (rad) and velocity (rad/s) of the actuators at a time (s)."""
         elapsed = jnp.maximum(time - self.start, 0.0)
         place = elapsed / self.period * len(self.position)
         row = jnp.floor(place)
@@ -82,7 +82,7 @@ def trot(
         start: time at which the feet begin to move (s), so that the robot can settle first.
         ramp: time over which the motion grows to its full size (s), by default one period.
         phases: of the feet, as shares of the period; by default diagonal pairs take turns, which makes it a trot.
-        gains: frequency and damping ratio of the servos, see `servo_gains`.
+        gains: frequency and damping ratio of the joint PD controllers, see `pd_gains`.
 
     >>> import softground as sg
     >>> gait = sg.trot(sg.Robot.load("anymal"), period=1.0, step_length=0.1)
@@ -97,13 +97,13 @@ def trot(
     offsets = foot_path((np.arange(KNOTS)[:, None] / KNOTS + phases) % 1.0, duty, step_length, lift)
     targets = home[:, :3] + np.stack([offsets[..., 0], np.zeros_like(offsets[..., 0]), offsets[..., 1]], -1)
     flat = None if not robot.planar else np.broadcast_to(home[:, 3], targets.shape[:-1])
-    joints = motor_positions(robot, joints_for_feet(robot, targets, flat, posture))
+    joints = actuator_positions(robot, joints_for_feet(robot, targets, flat, posture))
     around = np.concatenate([joints[-1:], joints, joints[:1]])
-    kp, kd = servo_gains(robot, posture, **gains)
+    kp, kd = pd_gains(robot, posture, **gains)
     return Trot(
         position=joints,
         velocity=(around[2:] - around[:-2]) * KNOTS / (2 * period),
-        stand=motor_positions(robot, posture),
+        stand=actuator_positions(robot, posture),
         kp=kp,
         kd=kd,
         period=np.asarray(period, dtype=float),

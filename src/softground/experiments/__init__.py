@@ -9,7 +9,6 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for editors and type checkers
     from softground.experiments.campaign import Grid, Outcome, acquire, campaign_status, collect, run_campaign
     from softground.experiments.converters import from_zhu2019, read_any
     from softground.experiments.convexity import Concavity, concavity_of
-    from softground.experiments.course import Course
     from softground.experiments.database import WrenchDatabase
     from softground.experiments.database_file import read_database, write_database
     from softground.experiments.figures import change_figure, hull_figure, slices_figure
@@ -18,12 +17,13 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for editors and type checkers
     from softground.experiments.protocol import Motion, Pose, Recording
     from softground.experiments.rigs import RIGS, Rig, named_rig
     from softground.experiments.symmetry import completed, with_zero_depth
+    from softground.experiments.trajectory import FootTrajectory
 
 __all__ = [
     "METHODS",
     "RIGS",
     "Concavity",
-    "Course",
+    "FootTrajectory",
     "ForceLog",
     "Grid",
     "Learned",
@@ -61,7 +61,7 @@ _HOMES = {
     "campaign": ("Grid", "Outcome", "acquire", "campaign_status", "collect", "run_campaign"),
     "converters": ("from_zhu2019", "read_any"),
     "convexity": ("Concavity", "concavity_of"),
-    "course": ("Course",),
+    "trajectory": ("FootTrajectory",),
     "database": ("WrenchDatabase",),
     "database_file": ("read_database", "write_database"),
     "figures": ("change_figure", "hull_figure", "slices_figure"),

@@ -77,7 +77,7 @@ class RoundSupport(Law):
         return RoundSupport(self.rims.scaled(factors), self.eps)
 
     def _powers(self, twist: Float[Array, " n"]) -> Powers:
-        """Of centres, cosines and sines, W."""
+        """Powers of centres, cosines and sines, W."""
         rims = self.rims
         return (rims.centre * twist).sum(-1), (rims.cosine * twist).sum(-1), (rims.sine * twist).sum(-1)
 

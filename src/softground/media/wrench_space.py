@@ -1,4 +1,4 @@
-"""Granular contact as a convex set of wrenches (zhu2019), smoothed with a temperature.
+"""Granular contact as a convex set of wrenches (zhu2019), smoothed with a temperature eps (entropic smoothing).
 
 The ground can exert any wrench in the convex hull W of vertices p_k(depth, tilt), the origin among them, and
 exerts the one that dissipates most. Its potential is therefore the support function of W,
@@ -185,7 +185,8 @@ class WrenchSpace(FootMedium):
         return self.reference_height * foot.axis if self.reference_height else None
 
     def vertices(self, foot: FootInGround) -> Float[Array, "v n"]:
-        """Extreme wrenches at this depth and tilt, the origin last: N, N m, surface frame, at the reference point."""
+        """Vertices of the wrench set at this depth and tilt, the origin last: N, N m, surface frame, at the reference
+        point."""
         return self.combined(foot)
 
     def combined(self, foot: FootInGround) -> Float[Array, "v *r n"]:

@@ -83,7 +83,7 @@ class SquaredLength(Block):
 
 
 DEPTH_UNIT = 10.0
-"""Of the rows: 1e-3 is a tenth of a millimetre."""
+"""Unit of the rows: 1e-3 is a tenth of a millimetre."""
 
 
 class FeetPose(Block):

@@ -98,10 +98,10 @@ class Effort:
 
 
 @dataclass(frozen=True)
-class MotorWork:
-    """weight |power| of every motor at every step, its corner rounded: with the speed held, the cost of transport.
+class ActuatorWork:
+    """weight |power| of every actuator at every step, its corner rounded: with the speed held, the cost of transport.
 
-    Power P is the torque of a step times the joint's rate at its end, as in `planning.metrics`; a motor that brakes
+    Power P is the torque of a step times the joint's rate at its end, as in `planning.metrics`; an actuator that brakes
     gains nothing. A cost is a sum of squares, so the residual is a smooth root of a smooth |P|,
 
         r = P / (threshold + (P^2 + threshold^2)^(1/2))^(1/2),      r^2 = (P^2 + threshold^2)^(1/2) - threshold.
@@ -121,7 +121,7 @@ class MotorWork:
 
 
 class PowerResidual(Block):
-    """factor sign(P) ((P^2 + threshold^2)^(1/2) - threshold)^(1/2) for each motor's power P."""
+    """factor sign(P) ((P^2 + threshold^2)^(1/2) - threshold)^(1/2) for each actuator's power P."""
 
     factor: float
     threshold: float

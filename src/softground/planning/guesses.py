@@ -132,7 +132,8 @@ def _rise(plane: Plane) -> float:
 
 
 def tracked(problem: GaitProblem, gait: Trajectory, eps: float = 1.0) -> Trajectory:
-    """A gait from a neighbouring terrain, tracked by servos on this one of smoothing `eps`, W (zhu2021 IV.E)."""
+    """A gait from a neighbouring terrain, tracked by joint PD control on this one of smoothing `eps`, W (zhu2021
+    IV.E)."""
     robot, fine = problem.robot, _fine_step(problem)
     gait = gait.resampled(problem.knots)
     start = standing_alike(problem, gait.q[0].copy())
@@ -145,9 +146,9 @@ def tracked(problem: GaitProblem, gait: Trajectory, eps: float = 1.0) -> Traject
 def standing_alike(problem: GaitProblem, q: np.ndarray) -> np.ndarray:
     """A configuration of level ground, moved up or down until its feet are as deep in this ground on average."""
     up = base_motion(problem.robot).up_q
-    wanted = float(np.asarray(feet_along(problem.robot, Plane(), q[None]).depth).mean())
+    desired = float(np.asarray(feet_along(problem.robot, Plane(), q[None]).depth).mean())
     for _ in range(20):
-        excess = float(np.asarray(feet_along(problem.robot, problem.ground.surface, q[None]).depth).mean()) - wanted
+        excess = float(np.asarray(feet_along(problem.robot, problem.ground.surface, q[None]).depth).mean()) - desired
         q[up] += excess
         if abs(excess) < 1e-9:
             break

@@ -55,7 +55,7 @@ def planned_and_replayed(
 
 
 def _fingerprint(problem: GaitProblem, guess_name: str, stages: tuple[Stage, ...], dynamics: type[Dynamics]) -> str:
-    """Of all that a gait depends on."""
+    """Fingerprint of all that a gait depends on."""
     parts = (
         version("softground"),
         problem.robot.sha256,
@@ -68,7 +68,7 @@ def _fingerprint(problem: GaitProblem, guess_name: str, stages: tuple[Stage, ...
         problem.initial,
         problem.final,
         problem.splines,
-        problem.met_at,
+        problem.collocation,
         guess_name,
         stages,
         dynamics.__name__,

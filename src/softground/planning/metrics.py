@@ -24,7 +24,7 @@ class GaitMetrics:
     paper_cost: float
     """Mc: sum over knots and joints of |joint rate x torque|, over distance times weight; no time step in it, 1/s."""
     cost_of_transport: float
-    """Mc times the time step: work of the motors, in either direction, over weight times distance."""
+    """Mc times the time step: work of the actuators, in either direction, over weight times distance."""
     speed: float
     """Distance over time, m/s."""
     distance: float
@@ -32,7 +32,7 @@ class GaitMetrics:
     lifts: tuple[int, ...]
     """How often each foot leaves the ground."""
     fewest_lifts_in_a_period: int
-    """Of any foot in any full period."""
+    """Fewest lifts of any foot in any full period."""
     clearance: float
     """Greatest height of the sole that is lifted least, m."""
     deepest: float

@@ -1,4 +1,4 @@
-"""What a gait is to spend least of, by name: torque squared as in zhu2021, or the work of the motors."""
+"""What a gait is to spend least of, by name: torque squared as in zhu2021, or the work of the actuators."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from softground.errors import OptionError, unknown_name
-from softground.planning.costs import Cost, Effort, MotorWork
+from softground.planning.costs import ActuatorWork, Cost, Effort
 from softground.planning.problem import GaitProblem
 from softground.planning.stages import Stage
 
 EFFORT_LEFT = 0.1
 """Share of the cost on torque that stays beside that on work, since torque at rest does no work."""
 WORK_DAMPING = 0.3
-"""Of torques (`Damping`), where work is a cost: power is a product of torque and rate, of which Gauss-Newton knows the
-slope but not how the two factors bend it."""
+"""Damping of torques (`Damping`), where work is a cost: power is a product of torque and rate, of which Gauss-Newton
+knows the slope but not how the two factors bend it."""
 
 
 def objective_named(name: str) -> Callable[[GaitProblem], GaitProblem]:
@@ -25,17 +25,17 @@ def objective_named(name: str) -> Callable[[GaitProblem], GaitProblem]:
 
 
 def least_work(problem: GaitProblem) -> GaitProblem:
-    """The problem with the work of the motors in the place of most of its cost on torque."""
+    """The problem with the work of the actuators in the place of most of its cost on torque."""
     costs: list[Cost] = []
     for cost in problem.costs:
         effort = isinstance(cost, Effort)
-        costs += [MotorWork(), replace(cost, weight=EFFORT_LEFT * cost.weight)] if effort else [cost]
+        costs += [ActuatorWork(), replace(cost, weight=EFFORT_LEFT * cost.weight)] if effort else [cost]
     return replace(problem, costs=tuple(costs))
 
 
 def stages_for(problem: GaitProblem, stages: Sequence[Stage]) -> tuple[Stage, ...]:
     """Stages that suit the objective of a problem."""
-    if not any(isinstance(cost, MotorWork) for cost in problem.costs):
+    if not any(isinstance(cost, ActuatorWork) for cost in problem.costs):
         return tuple(stages)
     return tuple(replace(stage, damping=replace(stage.damping, torque=WORK_DAMPING)) for stage in stages)
 

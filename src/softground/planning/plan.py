@@ -114,7 +114,7 @@ class Plan:
     # -- shown ---------------------------------------------------------------------------------------------
 
     def plot(self, path: str | Path | None = None, title: str = "") -> Figure:
-        """Forces, sinkage, the base's motion and the motors' power over time; written to `path` if one is given."""
+        """Forces, sinkage, the base's motion and the actuators' power over time; written to `path` if one is given."""
         return self.motion.plot(path, title)
 
     def video(self, path: str | Path, **options: Any) -> Path:
@@ -132,21 +132,21 @@ def _motion(problem: GaitProblem, trajectory: Trajectory, eps: float, title: str
     """The motion of a trajectory on the problem's ground at temperature eps (W): one sample per step."""
     simulator = Simulator(problem.robot, problem.ground.smoothed(eps), problem.dt)
     time = np.arange(len(trajectory.torque)) * trajectory.dt
-    values = _values_in(simulator, trajectory, problem.met_at * problem.dt)
+    values = _values_in(simulator, trajectory, problem.collocation * problem.dt)
     arrays: dict[str, np.ndarray] = {}
     recipe = {"simulator": simulator_recipe(simulator, arrays)}
     return RobotMotion(with_recipes(motion_dataset(simulator, time, values, title), recipe, arrays))
 
 
-def _values_in(simulator: Simulator, trajectory: Trajectory, until_met: float) -> dict[str, np.ndarray]:
+def _values_in(simulator: Simulator, trajectory: Trajectory, until_collocation: float) -> dict[str, np.ndarray]:
     """What happens in every step of a trajectory: the wrenches follow from the feet's next twists, and from their
-    poses `until_met` (s) after the step began."""
+    poses `until_collocation` (s) after the step began."""
     robot, surface, medium = simulator.robot, simulator.ground.surface, simulator.feet_medium
 
     def one(q, v_next):
         feet = feet_in_ground(robot, robot.kinematics(q), surface)
         outside = jax.vmap(lambda medium, foot: medium.outside_data(foot))(medium, feet)
-        kin = robot.kinematics(robot.integrate(q, v_next, until_met))
+        kin = robot.kinematics(robot.integrate(q, v_next, until_collocation))
         met = feet_in_ground(robot, kin, surface)
         twists = contact_jacobian(met, robot.foot_jacobians(kin), medium) @ v_next
         wrenches = jax.vmap(lambda medium, foot, u: medium.law(foot, (), simulator.dt).wrench(u))(medium, met, twists)

@@ -96,7 +96,7 @@ def _describe_problem(problem: GaitProblem, arrays: dict[str, np.ndarray]) -> di
     lists = {name: getattr(problem, name) for name in ("costs", "constraints", "splines")}
     return {
         "knots": problem.knots,
-        "collocation": problem.met_at,
+        "collocation": problem.collocation,
         "ground_eps_w": _temperature(problem.ground),  # the motion's ground is at the plan's temperature
         **{name: describe(part, arrays, f"problem.{name}") for name, part in parts.items()},
         **{
@@ -150,7 +150,7 @@ def _restore_problem(recipe: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
         costs=tuple(_kept(part, arrays) for part in recipe["costs"]),
         constraints=tuple(_kept(part, arrays) for part in recipe["constraints"]),
         splines=tuple(restore(part, arrays) for part in recipe["splines"]),
-        met_at=recipe["collocation"],
+        collocation=recipe["collocation"],
         **{name: restore(recipe[name], arrays) for name in ("limits", "initial", "final")},
     )
 

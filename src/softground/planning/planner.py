@@ -44,7 +44,7 @@ def plan(
 ) -> Plan:
     """Plan a gait at a speed (m/s) on granular ground: no contact schedule, only costs (zhu2021 IV.D). Needs float64.
 
-    objective: "effort" (torque squared), or "work" (of the motors).
+    objective: "effort" (torque squared), or "work" (of the actuators).
     guess: where the optimiser starts: "walk", "trot" (in place), "gallop", a trajectory, or a gait (a run or its file),
     which is carried over to this ground.
     knots: moments at which the state is unknown, dt (s) apart. period: after which limbs repeat themselves, s.
@@ -66,9 +66,9 @@ def plan(
     0.10 m/s
     """
     require_double("planning")  # before a guess is simulated for it
-    form, aim = dynamics_named(dynamics), objective_named(objective)
+    form, spending_least = dynamics_named(dynamics), objective_named(objective)
     soil = ground if isinstance(ground, Ground) else Ground(ground)
-    problem = aim(walking_problem(robot, soil, speed, knots=knots, dt=dt, period=period))
+    problem = spending_least(walking_problem(robot, soil, speed, knots=knots, dt=dt, period=period))
     return solve(
         problem,
         guess_for(problem, guess, eps),

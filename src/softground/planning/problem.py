@@ -54,12 +54,12 @@ class GaitProblem:
     initial: Boundary = Boundary()
     final: Boundary = Boundary()
     splines: tuple[FootSplines, ...] = ()
-    met_at: float = 0.5
-    """Where robot and ground are met, as a share of a step: 0 is the simulator's step, 0.5 is better for long ones."""
+    collocation: float = 0.5
+    """Collocation point, as a share of a step: 0 is the simulator's step, 0.5 (midpoint) is better for long ones."""
 
     def __post_init__(self):
-        if not 0 <= self.met_at <= 1:
-            raise OptionError(f"met_at is a share of a step, from 0 to 1, got {self.met_at}")
+        if not 0 <= self.collocation <= 1:
+            raise OptionError(f"collocation is a share of a step, from 0 to 1, got {self.collocation}")
         if self.knots < 2:
             raise OptionError(f"a gait needs at least 2 knots, got {self.knots}")
         if not (np.isfinite(self.dt) and self.dt > 0):

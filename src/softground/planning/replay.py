@@ -1,4 +1,4 @@
-"""A plan checked independently: its torques with joint servos, in the simulator at a small time step and eps.
+"""A plan checked independently: its torques with joint PD control, in the simulator at a small time step and eps.
 
 A plan obeys coarse steps (50 ms) on smoothed ground. What counts is whether the robot walks like that when neither is
 so: 2 ms, ground a thousand times sharper.
@@ -50,7 +50,7 @@ def replay(
 ) -> tuple[Replay, Run]:
     """Run a planned gait in the simulator, in steps of dt (s) on ground of eps (W); the report, and the run.
 
-    gains: frequency and damping ratio of the joint servos, see `control.posture.servo_gains`.
+    gains: frequency and damping ratio of the joint PD control, see `control.posture.pd_gains`.
     """
     robot, ground, trajectory = plan.problem.robot, plan.problem.ground, plan.trajectory
     times = trajectory.dt / dt
@@ -70,9 +70,10 @@ def simulate(
     progress: bool = False,
     **gains,
 ) -> Run:
-    """The run of a robot that follows a trajectory with feedforward torques and servos.
+    """The run of a robot that follows a trajectory with feedforward torques and PD controllers.
 
-    References are smooth between knots: with velocities that jump there, servos would ask the ground for impulses.
+    References are smooth between knots: with velocities that jump there, PD controllers would ask the ground for
+    impulses.
     """
     simulator = Simulator(robot, ground.smoothed(eps), dt)
     state = simulator.initial_state(trajectory.q[0], trajectory.v[0])

@@ -44,7 +44,7 @@ def standard_stages(eps: float = 1.0, final_eps: float | None = None) -> tuple[S
 
 
 BARRIER = 0.03
-"""Of the bilevel form's coefficient mu, for which it smooths about as much as the closed form at a temperature of 1."""
+"""The bilevel form's coefficient mu for which it smooths about as much as the closed form at a temperature of 1."""
 
 
 def bilevel_stages(eps: float = 1.0, *, near: bool = False) -> tuple[Stage, ...]:

@@ -1,4 +1,4 @@
-"""Following a planned trajectory: its torques, and servos that hold the joints on it."""
+"""Following a planned trajectory: its torques, and PD control that holds the joints on it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.control.posture import motor_positions, servo_gains
+from softground.control.posture import actuator_positions, pd_gains
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
 from softground.simulation.simulator import Control, State
@@ -23,13 +23,13 @@ class TrackJoints(eqx.Module):
     kp: Float[Array, " nu"]  # N m/rad
     kd: Float[Array, " nu"]  # N m s/rad
     dt: Float[Array, ""]  # s, between knots
-    ahead: Float[Array, ""]  # s: servos act on the end of a step, so the reference is that of a step later
+    ahead: Float[Array, ""]  # s: PD control acts on the end of a step, so the reference is that of a step later
 
     @classmethod
     def of(cls, robot: Robot, plan: Trajectory, time_step: float, *, feedforward: bool = True, **gains) -> TrackJoints:
-        """Track a plan in steps of `time_step` (s); `gains`: frequency and damping ratio, see `servo_gains`."""
-        position = motor_positions(robot, plan.q)
-        kp, kd = servo_gains(robot, plan.q[0], **gains)
+        """Track a plan in steps of `time_step` (s); `gains`: frequency and damping ratio, see `pd_gains`."""
+        position = actuator_positions(robot, plan.q)
+        kp, kd = pd_gains(robot, plan.q[0], **gains)
         torque = plan.torque if feedforward else np.zeros_like(plan.torque)
         rate = np.diff(position, axis=0) / plan.dt
         return cls(position, rate, torque, kp, kd, np.asarray(plan.dt), np.asarray(time_step, dtype=float))

@@ -45,7 +45,7 @@ from softground.precision import require_double
 
 HESSIANS = ("gauss-newton", "exact")
 #: What of a problem is constant in the compiled programmes, beside robot and medium.
-COMPILED_IN = ("knots", "dt", "met_at", "costs", "constraints", "splines")
+COMPILED_IN = ("knots", "dt", "collocation", "costs", "constraints", "splines")
 
 
 class Transcription:
@@ -54,7 +54,7 @@ class Transcription:
     def __init__(self, problem: GaitProblem, dynamics: type[Dynamics] = ClosedForm):
         require_double("differentiating a problem twice")
         self.problem = problem
-        self.dynamics = dynamics(problem.robot, problem.ground, problem.dt, problem.met_at)
+        self.dynamics = dynamics(problem.robot, problem.ground, problem.dt, problem.collocation)
         self.surface = problem.ground.surface
         points = [spline.count(problem) for spline in problem.splines]
         self.layout = layout = Layout.of(problem.robot, problem.knots, self.dynamics.lifted, sum(points))

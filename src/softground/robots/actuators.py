@@ -1,8 +1,8 @@
-"""Motors: which dofs the actuators of a model drive, how hard they can, and what they add to the joint.
+"""Actuators: which dofs they drive, how hard they can, and what they add to the joint.
 
-A motor of ours is a source of torque within its limits; the law that it follows (a torque, a servo) is given at run
-time. So of an actuator the transmission and the limits are read, and the rotor's inertia and damping; the gains of
-position and velocity servos are not.
+An actuator of ours is a source of torque within its limits; the law that it follows (a torque, PD control) is given at
+run time. So of MuJoCo's actuators the transmission and the limits are read, and the rotor's inertia and damping; the
+gains of position and velocity servos are not.
 """
 
 from collections.abc import Iterator
@@ -20,11 +20,11 @@ _BIASES = (int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtBias.mjBIAS_AFFINE))
 SAME = 1e-9  # relative difference between two ends of a range that still counts as symmetric
 
 
-def motors(model: mujoco.MjModel, given: bool, source: str) -> dict:
-    """Fields `actuated` and `torque_limit` of a robot: the actuators' if any are `given`, else motors everywhere.
+def actuators(model: mujoco.MjModel, given: bool, source: str) -> dict:
+    """Fields `actuated` and `torque_limit` of a robot: those of the model if any are `given`, else one at every joint.
 
-    Several actuators of one joint act as one motor; where the file gives none, every slide and hinge but the base has a
-    motor without limit. Every actuator is one that `drives_a_joint`.
+    Several actuators of one joint act as one actuator; where the file gives none, every slide and hinge but the base
+    has a actuator without limit. Every actuator is one that `drives_a_joint`.
     """
     if switched_off(model, "actuation"):
         return dict(actuated=(), torque_limit=np.zeros(0))
@@ -52,7 +52,7 @@ def rotors(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
 
 
 def drives_a_joint(model: mujoco.MjModel, actuator: int) -> bool:
-    """Whether it is a source of torque or force on one slide or hinge: a motor or a servo."""
+    """Whether it is a source of torque or force on one slide or hinge: MuJoCo's motor or one of its servos."""
     if int(model.actuator_trntype[actuator]) not in _ON_JOINTS:
         return False
     scalar = model.jnt_type[model.actuator_trnid[actuator, 0]] in (SLIDE, HINGE)
@@ -96,7 +96,7 @@ def _symmetric(model: mujoco.MjModel, dof: int, span: np.ndarray, source: str) -
     if lower == -upper or abs(upper + lower) <= SAME * (upper - lower):
         return upper
     raise RobotError(
-        f"{source}: the motor of joint {model.joint(joint).name!r} can exert {lower:g} to {upper:g} (N m, N): a motor "
+        f"{source}: the actuator of joint {model.joint(joint).name!r} can exert {lower:g} to {upper:g} (N m, N): it "
         "must be as strong one way as the other. Make its ctrlrange, forcerange and actuatorfrcrange symmetric, and "
         "let the controller keep to one side"
     )

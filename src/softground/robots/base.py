@@ -74,7 +74,7 @@ def base_body(robot: Robot, model: mujoco.MjModel) -> int:
     """The body of MuJoCo's model that is the robot's base: the first that moves.
 
     A base may be written as a chain of bodies, each on a slide or a hinge: then it is the last of those that hang on
-    one another without a motor and have, together, no more freedom than a free base (6, in the plane 3).
+    one another without an actuator and have, together, no more freedom than a free base (6, in the plane 3).
     """
     driven = {int(model.dof_bodyid[dof]) for dof in robot.actuated}
     moving = [model.body(name).id for name in robot.body_names]

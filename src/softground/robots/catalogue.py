@@ -184,7 +184,7 @@ _ENTRIES: dict[str, Entry] = {
         Entry(
             "biped",
             _shipped("biped.xml"),
-            "biped with six motors on half-cylinders (after Chen et al. 2026)",
+            "biped with six actuators on half-cylinders (after Chen et al. 2026)",
             feet=tuple((f"{side}_foot", HalfCylinder(radius=0.04, width=0.08)) for side in ("left", "right")),
         ),
         Entry(

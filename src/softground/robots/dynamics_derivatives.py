@@ -37,7 +37,7 @@ from softground.robots.tree import HINGE, SLIDE
 
 
 class InverseDynamicsDerivatives(NamedTuple):
-    """Of tau(q, v, a) = M a + bias."""
+    """Derivatives of tau(q, v, a) = M a + bias."""
 
     by_q: Float[Array, "nv nv"]
     by_v: Float[Array, "nv nv"]

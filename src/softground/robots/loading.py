@@ -12,7 +12,7 @@ import numpy as np
 
 from softground.errors import RobotError
 from softground.robots import catalogue
-from softground.robots.actuators import motors, rotors
+from softground.robots.actuators import actuators, rotors
 from softground.robots.feet import find_feet
 from softground.robots.flags import switched_off
 from softground.robots.locking import lock_joints, match_joints
@@ -36,8 +36,8 @@ class Built:
     entry: catalogue.Entry
     feet: dict[str, Shape | None] | None
     """Names of the feet with their shapes (None: from the model); None: those marked in the model."""
-    motors_given: bool
-    """Whether the file says which joints have motors."""
+    actuators_given: bool
+    """Whether the file says which joints have actuators."""
 
 
 def load_fields(recipe: Recipe) -> dict:
@@ -65,7 +65,7 @@ def load_fields(recipe: Recipe) -> dict:
         friction_loss=_unless_off(model, model.dof_frictionloss, "frictionloss", "constraint"),
         joint_range=joint_range,
         posture=built.posture,
-        **motors(model, built.motors_given, source),
+        **actuators(model, built.actuators_given, source),
     )
     sha256 = _digest(fields)
     _remember(sha256, False, model)
@@ -78,7 +78,7 @@ def build(recipe: Recipe, meshes: bool = False) -> Built:
     source = recipe.source
     feet = entry.feet_argument() if recipe.feet is None else recipe.feet_argument()
     unshaped = [name for name, shape in (feet or {}).items() if shape is None]
-    spec, motors_given = read_spec(entry.path, source, meshes, unshaped)
+    spec, actuators_given = read_spec(entry.path, source, meshes, unshaped)
     _name_everything(spec)
     for frame in entry.frames:
         spec.body(frame.body).add_site(name=frame.name, pos=frame.position)
@@ -97,7 +97,7 @@ def build(recipe: Recipe, meshes: bool = False) -> Built:
         edited = True
     if model.njnt == 0:
         raise RobotError(f"{source}: the model has no joints: nothing in it can move")
-    refuse(model, source)  # what the locked joints had is gone; the planar base may yet take motors with it
+    refuse(model, source)  # what the locked joints had is gone; the planar base may yet take actuators with it
     if recipe.planar and out_of_plane_joints(model, posture):
         posture = plane_base(spec, model, posture, source)
         model = compile_spec(spec, source)
@@ -107,11 +107,11 @@ def build(recipe: Recipe, meshes: bool = False) -> Built:
             spec.delete(key)
         spec.add_key(name="stand", qpos=qpos)
         model = compile_spec(spec, source)
-    return Built(spec, model, qpos, entry, feet, motors_given)
+    return Built(spec, model, qpos, entry, feet, actuators_given)
 
 
 def read_spec(path: Path, source: str, meshes: bool, feet: list[str]) -> tuple[mujoco.MjSpec, bool]:
-    """Parse an MJCF or URDF file, told apart by its root element; also whether it says where motors are.
+    """Parse an MJCF or URDF file, told apart by its root element; also whether it says where actuators are.
 
     `feet` are those that take their shape from the file.
     """

@@ -45,7 +45,7 @@ def lock_joints(spec: mujoco.MjSpec, model: mujoco.MjModel, values: dict[str, np
 
 
 def drop_references(spec: mujoco.MjSpec, joints: Iterable[str], source: str) -> None:
-    """Delete what would not compile without the joints: keyframes, sensors, their motors, equalities between them.
+    """Delete what would not compile without the joints: keyframes, sensors, their actuators, equalities between them.
 
     An equality or tendon that ties a joint which stays to one that goes cannot be kept, nor dropped in silence.
     """

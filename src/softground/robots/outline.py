@@ -117,7 +117,7 @@ def circle(radius: float) -> Points:
 
 
 def nearest_in_circle(radius: float, points: Points) -> Points:
-    """Of points in the plane, the nearest ones in a circle about the origin."""
+    """The points in a circle about the origin that are nearest to points in the plane."""
     distance = np.linalg.norm(points, axis=1, keepdims=True)
     return points * np.minimum(1.0, radius / np.maximum(distance, 1e-12))
 
@@ -129,7 +129,7 @@ def is_mirrored(outline: Points) -> bool:
 
 
 def nearest(outline: Points, points: Float[np.ndarray, "m 2"]) -> Float[np.ndarray, "m 2"]:
-    """Of points in the plane, the nearest ones in the polygon."""
+    """The points in the polygon that are nearest to points in the plane."""
     start, end = outline, np.roll(outline, -1, axis=0)
     along = end - start
     share = ((points[:, None] - start) * along).sum(-1) / (along**2).sum(-1)

@@ -54,7 +54,7 @@ class Robot(eqx.Module):
     body_names: tuple[str, ...] = eqx.field(static=True)
     """(nb,) the bodies that move; what is welded to one counts as part of it."""
     actuated: tuple[int, ...] = eqx.field(static=True)
-    """(nu,) dofs that have a motor."""
+    """(nu,) dofs that have an actuator."""
     limited: tuple[int, ...] = eqx.field(static=True)
     """Dofs (slides and hinges) with a finite `joint_range`."""
     planar: bool = eqx.field(static=True)
@@ -76,7 +76,7 @@ class Robot(eqx.Module):
     friction_loss: Float[Array, " nv"]
     """Dry friction of each dof (N m, N)."""
     torque_limit: Float[Array, " nu"]
-    """Greatest motor effort (N m, N); inf where the model gives none."""
+    """Greatest actuator effort (N m, N); inf where the model gives none."""
     joint_range: Float[Array, "nv 2"]
     """Lower and upper limit of slides and hinges (rad, m); infinite where there is none."""
     posture: Float[Array, " nq"]
@@ -142,7 +142,7 @@ class Robot(eqx.Module):
 
     @property
     def nu(self) -> int:
-        """Number of motors."""
+        """Number of actuators."""
         return len(self.actuated)
 
     @property
@@ -166,7 +166,7 @@ class Robot(eqx.Module):
 
     @property
     def weight(self) -> Float[Array, ""] | np.float64:
-        """Of everything that moves (N), under the gravity of the model."""
+        """Weight of everything that moves (N), under the gravity of the model."""
         return self.total_mass * (self.gravity @ self.gravity) ** 0.5
 
     @property

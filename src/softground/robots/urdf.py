@@ -22,9 +22,9 @@ MESH_SUFFIXES = {".stl", ".obj", ".msh"}  # what MuJoCo reads; .dae is not among
 
 
 def read_urdf(root: ElementTree.Element, path: Path, meshes: bool, feet: Collection[str]) -> mujoco.MjSpec:
-    """MuJoCo spec of a parsed URDF: all links kept, a free base, a motor on every single-dof joint.
+    """MuJoCo spec of a parsed URDF: all links kept, a free base, an actuator on every single-dof joint.
 
-    A joint whose effort is limited to 0 has no motor. `feet` are the links that take the shape of a foot from their
+    A joint whose effort is limited to 0 has no actuator. `feet` are the links that take the shape of a foot from their
     collision geometry.
     """
     _check_joints(root, path)

@@ -20,6 +20,7 @@ from softground.arrays import Array
 from softground.errors import OptionError
 from softground.runs.dataset import RunInfo
 from softground.runs.run import Run
+from softground.simulation.actuators import Control
 from softground.simulation.controllers import (
     Controller,
     Held,
@@ -28,7 +29,6 @@ from softground.simulation.controllers import (
     as_controller,
     steps_in_period,
 )
-from softground.simulation.motors import Control
 from softground.simulation.simulator import Record, Simulator, State
 
 #: Samples a compiled call can hold, and the time it should take (s): how often the progress bar moves.

@@ -2,12 +2,13 @@
 
     CoT = 1 / (W d)  integral of |tau' dq/dt| dt,          W the weight, d the way of the centre of mass ahead
 
-over a whole walk, or over each stance of each foot. As printed, the power of all motors is summed before its size is
-taken, so that one motor may drive with what another brakes; `per_motor` takes the size of each motor's power instead,
-for motors that cannot share. A walk that falls has no cost of transport, and neither has one that gets nowhere.
+over a whole walk, or over each stance of each foot. As printed, the power of all actuators is summed before its size is
+taken, so that one actuator may drive with what another brakes; `per_actuator` takes the size of each actuator's power
+instead, for actuators that cannot share. A walk that falls has no cost of transport, and neither has one that gets
+nowhere.
 
-The integral is the sum over steps of |torque . displacement of the joints| (`motor_work`), the way is along the ground
-and in the robot's own heading (`way`), heights are distances from the ground's surface, and the weight is that
+The integral is the sum over steps of |torque . displacement of the joints| (`actuator_work`), the way is along the
+ground and in the robot's own heading (`way`), heights are distances from the ground's surface, and the weight is that
 under the gravity of the robot's model. A robot that walks backwards gets ahead, too: no model says
 where its front is.
 """
@@ -20,8 +21,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from softground.errors import OptionError
+from softground.runs.actuator_work import actuator_work
 from softground.runs.fall import Fall, find_fall
-from softground.runs.motor_work import motor_work
 from softground.runs.stances import find_stances
 from softground.runs.way import way_ahead
 
@@ -41,8 +42,8 @@ class Cost:
     start: float  # s
     end: float  # s
     distance: float  # m, ahead
-    energy: float  # J, of all motors together
-    energy_per_motor: float  # J, each motor by itself
+    energy: float  # J, of all actuators together
+    energy_per_actuator: float  # J, each actuator by itself
     weight: float  # N
     gravity: float  # m/s2
     com_height: float  # m over the ground, mean over the interval
@@ -62,8 +63,8 @@ class Cost:
         return self._over_way(self.energy)
 
     @property
-    def per_motor(self) -> float | None:
-        return self._over_way(self.energy_per_motor)
+    def per_actuator(self) -> float | None:
+        return self._over_way(self.energy_per_actuator)
 
     def _over_way(self, energy: float) -> float | None:
         return energy / (self.weight * self.distance) if self.distance > SHORTEST_WAY else None
@@ -93,8 +94,8 @@ class WalkCost:
 
 def walk_cost(run: RobotMotion, start: float | None = None, end: float | None = None) -> WalkCost:
     """Cost of transport of a run between two times (s), by default all of it."""
-    if run.sizes["motor"] == 0:
-        raise OptionError(f"{run.attrs['robot']} has no motors, so moving costs it nothing")
+    if run.sizes["actuator"] == 0:
+        raise OptionError(f"{run.attrs['robot']} has no actuators, so moving costs it nothing")
     if not run.weight:
         raise OptionError("the run has no gravity: without weight there is no cost of transport")
     fall = find_fall(run)
@@ -120,13 +121,13 @@ def with_way(run: M) -> M:
 
 def cost_over(run: RobotMotion) -> Cost:
     """Cost of transport over all samples of a run `with_way`, or of a part of it."""
-    time, way, work = run["time"].values, run["way"].values, motor_work(run)
+    time, way, work = run["time"].values, run["way"].values, actuator_work(run)
     return Cost(
         start=float(time[0]),
         end=float(time[-1]),
         distance=float(way[-1] - way[0]),
         energy=float(np.abs(work.sum(axis=1)).sum()),
-        energy_per_motor=float(np.abs(work).sum()),
+        energy_per_actuator=float(np.abs(work).sum()),
         weight=run.weight,
         gravity=float(np.linalg.norm(run.gravity)),
         com_height=float(run["height"].mean()),
@@ -142,7 +143,7 @@ def describe_cost(cost: WalkCost) -> dict[str, Any]:
     return {
         "fell": False,
         "cost_of_transport": walk.cost_of_transport,
-        "cost_of_transport_per_motor": walk.per_motor,
+        "cost_of_transport_per_actuator": walk.per_actuator,
         "energy_j": walk.energy,
         "distance_m": walk.distance,
         "speed_m_per_s": walk.speed,

@@ -41,7 +41,7 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         "generalised velocity v (MuJoCo's qvel) at the start of the step",
         "joint",
     ),
-    "torque": (("motor",), "see motor_unit", "motor effort during the step, after clipping", "joint"),
+    "torque": (("actuator",), "see actuator_unit", "actuator effort during the step, after clipping", "joint"),
     "wrench_world": (
         ("foot", "wrench_axis"),
         "N, N m",
@@ -192,7 +192,7 @@ def _put_aside(name: str, array: np.ndarray):
 def _coordinates(simulator: Simulator, time: np.ndarray) -> dict[str, Any]:
     robot = simulator.robot
     q_names, q_units, v_units = coordinate_names(robot)
-    motors = list(robot.actuated)
+    actuators = list(robot.actuated)
     named = lambda dim, values, what: (dim, np.array(list(values), dtype=str), {"long_name": what})  # noqa: E731
     components = COMPONENTS[simulator.feet_medium.kind]
     return {
@@ -205,12 +205,14 @@ def _coordinates(simulator: Simulator, time: np.ndarray) -> dict[str, Any]:
         "q_unit": named("q", q_units, "unit of each entry of the configuration"),
         "v": named("v", robot.dof_names, "degrees of freedom"),
         "v_unit": named("v", v_units, "unit of each entry of the velocity"),
-        "motor": named("motor", [robot.dof_names[i] for i in motors], "joints that have a motor"),
-        "motor_unit": named("motor", ["N m" if v_units[i] == "rad/s" else "N" for i in motors], "unit of the effort"),
-        "motor_dof": (
-            "motor",
-            np.array(motors, dtype=int),
-            {"long_name": "entry of v that each motor drives"},
+        "actuator": named("actuator", [robot.dof_names[i] for i in actuators], "joints that have an actuator"),
+        "actuator_unit": named(
+            "actuator", ["N m" if v_units[i] == "rad/s" else "N" for i in actuators], "unit of the effort"
+        ),
+        "actuator_dof": (
+            "actuator",
+            np.array(actuators, dtype=int),
+            {"long_name": "entry of v that each actuator drives"},
         ),
         "foot": named("foot", [foot.name for foot in robot.feet], "feet"),
         "wrench_axis": named("wrench_axis", WRENCH_AXES, "force and torque components"),

@@ -3,7 +3,7 @@
 A robot has fallen when its centre of mass has come down to half its height over the ground when standing, or when its
 base leans by more than 60 degrees. Heights are distances from the ground's surface. Standing is how the robot starts,
 put on the ground: so a robot that is dropped does not fall, and one that starts with its feet in the ground may.
-What has no motors cannot stand, and so cannot fall: it is thrown.
+What has no actuators cannot stand, and so cannot fall.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def find_fall(run: RobotMotion) -> Fall | None:
     end, ended = float(run["time"][-1]), str(run.attrs.get("ended", ""))  # what was only planned did not end
     if ended == "non-finite":
         return Fall(end, "the state became non-finite")
-    if not run.sizes["motor"]:
+    if not run.sizes["actuator"]:
         return None
     height, tilt = run.height(), base_tilt(run)
     standing = height[0] + float(run["depth"].values[0].max()) if run.sizes["foot"] else height[0]
@@ -64,14 +64,14 @@ class FallWatch:
         surface = simulator.ground.surface
         self._look = jax.jit(lambda point: (surface.signed_distance(point), surface.normal(point)))
         self._up = up_against(np.asarray(simulator.robot.gravity, float))
-        self._has_motors = simulator.robot.nu > 0
+        self._has_actuators = simulator.robot.nu > 0
         start = self._placement(q)
         self._start = Rotation.from_quat(start.base_quaternion, scalar_first=True)
         height, self._normal = jax.device_get(self._look(start.center_of_mass))
         self._standing = float(height + np.max(feet_of(simulator, q).depth))
 
     def __call__(self, q: Float[np.ndarray, " nq"]) -> str | None:
-        if not self._has_motors:
+        if not self._has_actuators:
             return None
         place = self._placement(q)
         turned = Rotation.from_quat(place.base_quaternion, scalar_first=True) * self._start.inv()

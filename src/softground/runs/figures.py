@@ -1,4 +1,4 @@
-"""Figures of runs: forces, sinkage, the base's motion and the motors' power."""
+"""Figures of runs: forces, sinkage, the base's motion and the actuators' power."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from softground.runs.motor_work import motor_power
+from softground.runs.actuator_work import actuator_power
 from softground.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -96,10 +96,10 @@ def _draw_base(axes: Axes, run: RobotMotion) -> None:
 
 
 def _draw_power(axes: Axes, run: RobotMotion) -> None:
-    power = motor_power(run)
+    power = actuator_power(run)
     axes.plot(run["time"], np.maximum(power, 0).sum(1), color=COLOURS[0])
     axes.plot(run["time"], np.minimum(power, 0).sum(1), color=COLOURS[4])
-    axes.set_ylabel("motor power (W)")
+    axes.set_ylabel("actuator power (W)")
     for text, colour, place in (("driving", COLOURS[0], 0.92), ("braking", COLOURS[4], 0.08)):
         axes.text(0.995, place, text, color=colour, transform=axes.transAxes, ha="right", va="center", bbox=PAPER)
 

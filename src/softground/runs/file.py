@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from softground.errors import FileFormatError
+from softground.runs import old_files
 from softground.runs.dataset import FORMAT, VARIABLES, VERSION
 from softground.whole_file import write_whole
 
@@ -73,12 +74,13 @@ def holds_plan(dataset: xr.Dataset) -> bool:
 
 
 def _completed(dataset: xr.Dataset) -> xr.Dataset:
-    """A run with what files of softground 0.1 do not keep.
+    """A run with what files of softground 0.1 do not keep, and under today's names.
 
     Gravity is taken for the Earth's, and the base's orientation from the free joint or, in the plane, from the pitch.
     """
     if dataset.attrs.get("format") != FORMAT:
         return dataset
+    dataset = dataset.rename({old: new for old, new in old_files.VARIABLES.items() if old in dataset.variables})
     dataset = dataset.assign_attrs({"gravity_m_per_s2": np.array(EARTH)} | dataset.attrs)
     if "base_quaternion" in dataset or not {"configuration", "base_pitch"} <= set(dataset):
         return dataset

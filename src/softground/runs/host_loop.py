@@ -51,7 +51,7 @@ class HostController(Protocol):
         ...
 
     def __call__(self, memory: Any, seen: Measurement) -> tuple[Any, Float[np.ndarray, " nu"]]:
-        """Memory, and torques of the motors (N m) over the period that begins."""
+        """Memory, and torques of the actuators (N m) over the period that begins."""
         ...
 
 

@@ -67,7 +67,7 @@ class RobotMotion:
 
     @property
     def sizes(self) -> Mapping[Any, int]:
-        """Number of samples, feet, motors, ..."""
+        """Number of samples, feet, actuators, ..."""
         return self.dataset.sizes
 
     def isel(self, **rows: Any) -> Self:
@@ -135,19 +135,20 @@ class RobotMotion:
         """Unit normal (world) of the ground at the centre of mass."""
         return np.array(jax.vmap(self.surface.normal)(self["center_of_mass"].values))
 
-    def foot_poses(self) -> tuple[Float[np.ndarray, "t f 3"], Float[np.ndarray, "t f 3 3"]]:
-        """Centres (m, world) and orientations of the soles."""
-        position, rotation = jax.jit(jax.vmap(self.robot.foot_poses))(self["configuration"].values)
+    def foot_poses(self, robot: Robot | None = None) -> tuple[Float[np.ndarray, "t f 3"], Float[np.ndarray, "t f 3 3"]]:
+        """Centres (m, world) and orientations of the soles. robot: that of the motion, where it is at hand already."""
+        poses = (self.robot if robot is None else robot).foot_poses
+        position, rotation = jax.jit(jax.vmap(poses))(self["configuration"].values)
         return np.asarray(position), np.asarray(rotation)
 
     def vertical_force(self) -> Float[np.ndarray, "t f"]:
-        """Of the ground on every foot, against gravity, N."""
+        """Vertical force of the ground on every foot, against gravity, N."""
         return self["wrench_world"].sel(wrench_axis=["fx", "fy", "fz"]).values @ self.up
 
     # -- shown ---------------------------------------------------------------------------------------------
 
     def plot(self, path: str | Path | None = None, title: str = "") -> Figure:
-        """Forces, sinkage, the base's motion and the motors' power over time; written to `path` if one is given."""
+        """Forces, sinkage, the base's motion and the actuators' power over time; written to `path` if one is given."""
         from softground.runs.figures import run_figure, save_figure  # Matplotlib takes a second to import
 
         figure = run_figure(self, title)

@@ -53,7 +53,7 @@ _PLACES = {
     "base-height": "softground.planning.costs:BaseHeight",
     "effort": "softground.planning.costs:Effort",
     "forward-speed": "softground.planning.costs:ForwardSpeed",
-    "actuator-work": "softground.planning.costs:MotorWork",
+    "actuator-work": "softground.planning.costs:ActuatorWork",
     "periodicity": "softground.planning.costs:Periodicity",
     "not-kept": "softground.planning.plan_file:NotKept",
     "boundary": "softground.planning.problem:Boundary",
@@ -65,7 +65,7 @@ _PLACES = {
     "torques": "softground.simulation.controllers:TorqueSequence",
     "clocked": "softground.simulation.controllers:Clocked",
     "reacting": "softground.simulation.controllers:Reacting",
-    "control": "softground.simulation.motors:Control",
+    "control": "softground.simulation.actuators:Control",
     "state": "softground.simulation.simulator:State",
 }
 _NAMES = {place: name for name, place in _PLACES.items()}
@@ -77,6 +77,7 @@ _MOVED = {
     "softground.robots.feet:Polygon": "polygon",
     "softground.robots.feet:Sphere": "sphere",
     "softground.simulation.running:TorqueSequence": "torques",
+    "softground.simulation.motors:Control": "control",
 }
 _REGISTERED: dict[str, type] = {}
 

@@ -12,6 +12,9 @@ import numpy as np
 
 Fields = dict[str, Any]
 
+VARIABLES = {"motor": "actuator", "motor_unit": "actuator_unit", "motor_dof": "actuator_dof"}
+"""Names of dimensions and variables of a run in older files -> today's."""
+
 
 def _renamed(**names: str | None) -> Callable[[Fields], Fields]:
     """Fields under their new names; None: they are gone."""

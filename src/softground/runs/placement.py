@@ -13,7 +13,7 @@ from softground.robots.base import base_body
 
 
 class Place(NamedTuple):
-    """Of the base body and the centre of mass, in the world."""
+    """Where the base body and the centre of mass are, in the world."""
 
     base_position: Float[np.ndarray, "3"]  # m
     base_quaternion: Float[np.ndarray, "4"]  # wxyz

@@ -29,7 +29,7 @@ class Stance:
 
     @property
     def samples(self) -> slice:
-        """Of the run, from the first to the last."""
+        """Rows of the run, from the first sample to the last."""
         return slice(self.first, self.last + 1)
 
 

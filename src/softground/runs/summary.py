@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from softground.runs.actuator_work import actuator_power
 from softground.runs.fall import find_fall
-from softground.runs.motor_work import motor_power
 from softground.runs.way import way_ahead
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def summarise(run: Run) -> dict[str, Any]:
         "greatest_sinkage_m": float(max(run["depth"].values.max(), 0.0)),
         "mean_vertical_force_n": float(vertical.mean()),
         "weight_n": run.weight,
-        "motor_work_j": float(lasting @ np.abs(motor_power(run)).sum(axis=1)),
+        "actuator_work_j": float(lasting @ np.abs(actuator_power(run)).sum(axis=1)),
         "steps": int(attrs["steps"]),
         "steps_per_second": float(attrs["steps_per_second"]),
         "compile_seconds": float(attrs["compile_seconds"]),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import jax
 
+from softground.simulation.actuators import Control
 from softground.simulation.controllers import Controller, Policy, as_controller
-from softground.simulation.motors import Control
 from softground.simulation.simulator import Simulator, State
 
 

@@ -1,4 +1,4 @@
-"""Controllers: what the motors are told, from what is seen and what is remembered.
+"""Controllers: what the actuators are told, from what is seen and what is remembered.
 
 A controller is two functions,
 
@@ -36,7 +36,7 @@ from jaxtyping import Float
 
 from softground.arrays import Array, as_float
 from softground.errors import OptionError
-from softground.simulation.motors import Control
+from softground.simulation.actuators import Control
 
 if TYPE_CHECKING:
     from softground.simulation.simulator import State
@@ -47,7 +47,7 @@ Policy = Callable[["State"], Control]
 
 @runtime_checkable
 class Controller(Protocol):
-    """What the motors are told; see this module."""
+    """What the actuators are told; see this module."""
 
     def init(self, state: State) -> Any:
         """Memory before the first period."""

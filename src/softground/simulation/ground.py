@@ -54,5 +54,5 @@ def medium_under_feet(medium: Medium, robot: Robot) -> FootMedium:
 
 
 def _stacked(*leaves):
-    """Of NumPy while nothing is traced: constants of the program that steps."""
+    """Leaves stacked: NumPy arrays while nothing is traced, so that they are constants of the program that steps."""
     return (jnp if any(isinstance(leaf, jax.Array) for leaf in leaves) else np).stack(leaves)

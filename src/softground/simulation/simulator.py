@@ -21,9 +21,9 @@ from softground.errors import OptionError
 from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
 from softground.robots import Robot
 from softground.robots.base import vertical_coordinate
+from softground.simulation.actuators import Control, actuator_torque, joint_law, open_loop_force
 from softground.simulation.controllers import Controller, Policy, as_controller, steps_in_period
 from softground.simulation.ground import Ground, medium_under_feet
-from softground.simulation.motors import Control, joint_law, motor_torque, open_loop_force
 from softground.surfaces import Surface
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Record(eqx.Module):
     time: Float[Array, "*t"]  # s
     q: Float[Array, "*t nq"]
     v: Float[Array, "*t nv"]
-    torque: Float[Array, "*t nu"]  # N m, of the motors after clipping
+    torque: Float[Array, "*t nu"]  # N m, of the actuators after clipping
     wrench_world: Float[Array, "*t f 6"]  # N, N m, on each foot about its origin
     depth: Float[Array, "*t f"]  # m, positive below the surface
     tilt: Float[Array, "*t f"]  # rad
@@ -149,7 +149,7 @@ class Simulator(eqx.Module):
 
     def _step(self, state: State, control: Control, medium: FootMedium) -> tuple[State, Record]:
         if self.grain_inertia is not None and control.position is not None:
-            raise OptionError("grain_inertia goes with torques, not servos: compute the servo's torque yourself")
+            raise OptionError("grain_inertia goes with torques, not PD control: compute the PD torque yourself")
         robot, dt = self.robot, self.dt
         kin = robot.kinematics(state.q)
         feet = feet_in_ground(robot, kin, self.ground.surface)
@@ -170,7 +170,7 @@ class Simulator(eqx.Module):
             time=state.time,
             q=state.q,
             v=state.v,
-            torque=motor_torque(robot, state.q, velocity, control, dt),
+            torque=actuator_torque(robot, state.q, velocity, control, dt),
             wrench_world=wrench_in_world(feet, solution.wrenches, medium),
             depth=feet.depth,
             tilt=feet.tilt,

@@ -25,11 +25,14 @@ NODES_UNASKED = 400_000
 NODES_ALONG = 48
 """Nodes along the longest side at first."""
 ROUNDED = 0.35
-"""Of a spacing: vertices further from the sampled surface are lost. Corners of a box are rounded by 0.27 at most."""
+"""Share of a spacing: vertices further from the sampled surface are lost.
+
+Corners of a box are rounded by 0.27 at most.
+"""
 RESOLVED = 0.05
-"""Of a spacing: the same for vertices of details, near which the mesh bends both ways within a spacing."""
+"""Share of a spacing: the same for vertices of details, near which the mesh bends both ways within a spacing."""
 ALIKE = 0.2
-"""Of the sharper of two bends: how sharp the other is at least, where a detail stands out and ends in a surface."""
+"""A bend at least this share of its opposite one: there a detail stands out and ends in a surface."""
 
 
 class MeshSurface(Surface):
@@ -113,25 +116,25 @@ def _sampled(mesh: trimesh.Trimesh, spacing, padding) -> CubicSpline:
     spacing = float(mesh.extents.max()) / NODES_ALONG if spacing is None else spacing
     while True:
         spline = _sampled_at(mesh, spacing, padding)
-        lost = lost_details(mesh, spline)
+        lost, away = lost_details(mesh, spline)
         finer = spacing / 2
         margin = 4 * finer if padding is None else padding
         if not len(lost) or finest or np.prod(_counts(mesh, finer, margin).astype(float)) > NODES_UNASKED:
             break
         spacing = finer
     if len(lost):
-        place = ", ".join(f"{x:.3g}" for x in mesh.vertices[lost["vertex"][0]])
+        place = ", ".join(f"{x:.3g}" for x in mesh.vertices[lost[0]])
         warnings.warn(
             f"the mesh has details that a spacing of {spacing:.2g} m loses: {len(lost)} vertices are up to "
-            f"{lost['away'][0]:.2g} m from the sampled surface, the first at ({place}) m; give a spacing of about a "
+            f"{away[0]:.2g} m from the sampled surface, the first at ({place}) m; give a spacing of about a "
             "third of the width of the smallest detail (MeshSurface(..., spacing=...), --spacing), or cut the mesh",
             stacklevel=4,
         )
     return spline
 
 
-def lost_details(mesh: trimesh.Trimesh, spline: CubicSpline) -> np.ndarray:
-    """Vertices (`vertex`, and how far they are `away` from the sampled surface, m) that the grid misses, worst first.
+def lost_details(mesh: trimesh.Trimesh, spline: CubicSpline) -> tuple[Int[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """Vertices that the grid misses, and how far they are from the sampled surface (m); worst first.
 
     A vertex is where a mesh stands out or is dented most, so what the grid does not know is seen there. Edges and
     corners of a block are rounded by up to a quarter of a spacing, which is no loss. Bumps, slots and steps differ from
@@ -150,8 +153,8 @@ def lost_details(mesh: trimesh.Trimesh, spline: CubicSpline) -> np.ndarray:
     sharpest = np.sort(sharpest.reshape(-1, 2), axis=1)
     is_detail = sharpest[:, 0] > ALIKE * sharpest[:, 1]
     lost = suspects[is_detail | (away[suspects] > ROUNDED * spacing)]
-    found = np.rec.fromarrays([lost, away[lost]], names="vertex,away")
-    return found[np.argsort(-found["away"])]
+    lost = lost[np.argsort(-away[lost])]
+    return lost, away[lost]
 
 
 def _counts(mesh: trimesh.Trimesh, spacing: float, padding: float) -> Int[np.ndarray, "3"]:

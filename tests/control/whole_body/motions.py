@@ -117,7 +117,7 @@ def around(motion: Motion) -> tuple[Place, Place, Place]:
 
 
 def following(motion: Motion) -> References:
-    """References that the motion meets exactly, with zero wanted accelerations: feedback has nothing to say."""
+    """References that the motion meets exactly, with zero desired accelerations: feedback has nothing to say."""
     seen = look(motion, "rate")
     zero = np.zeros(3)
     frames = {

@@ -33,7 +33,7 @@ def excess(constraint, motion, references, wrench_unknown, x=None):
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("wrench_unknown", ["value", "rate"])
 def test_floating_base_holds_for_motions_that_forces_cause(seed, wrench_unknown):
-    """Forward dynamics under the wrenches and any torques of the motors meets it, another acceleration does not."""
+    """Forward dynamics under the wrenches and any torques of the actuators meets it, another acceleration does not."""
     machine, motion = robot(), random_motion(seed)
 
     def move(q, v, wrenches):
@@ -256,7 +256,7 @@ def test_a_hard_task_is_an_equality():
     three = np.ones(3)
     task = CentreOfMass(three, three, three)
     bounds = Hard(task).bounds(look(motion, "rate"), following(motion), None)
-    aim = task.aim(look(motion, "rate"), following(motion), None)
-    np.testing.assert_array_equal(bounds.lower, aim.target)
-    np.testing.assert_array_equal(bounds.upper, aim.target)
-    np.testing.assert_array_equal(bounds.matrix, aim.matrix)
+    rows = task.rows(look(motion, "rate"), following(motion), None)
+    np.testing.assert_array_equal(bounds.lower, rows.target)
+    np.testing.assert_array_equal(bounds.upper, rows.target)
+    np.testing.assert_array_equal(bounds.matrix, rows.matrix)

@@ -70,8 +70,8 @@ def test_a_change_of_support_compiles_nothing(controllers, kind, caplog):
     with jax.log_compiles(), caplog.at_level(logging.DEBUG):
         for support in SUPPORTS:
             wrenches = supporting_wrenches(controller.robot, com, feet, np.array(support))
-            wanted = references._replace(in_contact=np.array(support), wrenches=wrenches)
-            _, command = controller.tick(memory, q, v, wrenches, wanted)
+            desired = references._replace(in_contact=np.array(support), wrenches=wrenches)
+            _, command = controller.tick(memory, q, v, wrenches, desired)
             assert command.status is Status.SOLVED
             np.testing.assert_array_equal(command.wrenches[~np.array(support)], 0)
     assert not [record for record in caplog.records if "ompiling" in record.getMessage()]
@@ -170,8 +170,8 @@ def test_a_robot_follows_its_centre_of_mass_aside(controllers, kind):
                 for part, value in zip(references.com._fields, y, strict=True)
             }
         )
-        wanted = supporting_wrenches(machine, com, references.ground.rest_position)
-        references = references._replace(com=com, wrenches=wanted)
+        desired = supporting_wrenches(machine, com, references.ground.rest_position)
+        references = references._replace(com=com, wrenches=desired)
         memory, command = controller.tick(memory, np.asarray(state.q), np.asarray(state.v), wrenches, references)
         state, record = step(state, command.torque)
         wrenches = np.asarray(record.wrench_world)

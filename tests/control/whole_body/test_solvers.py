@@ -28,9 +28,9 @@ def recorded(kind: str) -> tuple[Problem, ...]:
         com = references.com._replace(acceleration=0.3 * np.array([np.sin(seed), np.cos(seed), 0.0]))
         feet = references.ground.rest_position
         wrenches = supporting_wrenches(robot(), com, feet, support)
-        wanted = references._replace(com=com, wrenches=wrenches, in_contact=support)
+        desired = references._replace(com=com, wrenches=wrenches, in_contact=support)
         state = (q, 0.02 * motion.v, wrenches * (1 + 0.02 * np.sin(np.arange(12.0).reshape(2, 6) + seed)))
-        problems.append(controller.problem(controller.initial_memory(), *state, wanted))
+        problems.append(controller.problem(controller.initial_memory(), *state, desired))
     return tuple(problems)
 
 

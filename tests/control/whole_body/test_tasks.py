@@ -1,6 +1,6 @@
 """Every task against finite differences of what it claims to control, and its feedback against what it is written as.
 
-A task writes rows A x - b. With references that the motion meets, and zero wanted rates, A x - b is the rate that the
+A task writes rows A x - b. With references that the motion meets, and zero desired rates, A x - b is the rate that the
 task controls, to be compared with differences along the motion.
 """
 
@@ -17,7 +17,7 @@ from softground.control.whole_body.tasks.frames import FrameOrientation, FramePo
 from softground.control.whole_body.tasks.momentum import MomentumRate, MomentumSecondRate
 from softground.control.whole_body.tasks.posture import Posture
 from softground.control.whole_body.tasks.wrenches import Wrenches, WrenchRates
-from softground.control.whole_body.tracking import angular_acceleration as wanted_turn
+from softground.control.whole_body.tracking import angular_acceleration as desired_turn
 
 from . import motions
 from .motions import TIME, around, following, look, random_motion, robot
@@ -29,8 +29,8 @@ THREE, SIX = np.full(3, 2.0), np.full(6, 2.0)
 
 def residual(task, motion, references, wrench="rate", in_contact=(True, True), memory=None):
     """A x - b at the unknowns that stand for the motion."""
-    aim = task.aim(look(motion, wrench, in_contact), references, memory)
-    return np.asarray(aim.matrix) @ motion.unknowns(wrench) - np.asarray(aim.target)
+    rows = task.rows(look(motion, wrench, in_contact), references, memory)
+    return np.asarray(rows.matrix) @ motion.unknowns(wrench) - np.asarray(rows.target)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -205,15 +205,16 @@ def test_posture_brakes_joints_and_wrenches_follow_their_references():
 def test_swinging_feet_are_asked_for_their_pose_and_standing_ones_are_not():
     motion = random_motion(4)
     task = FramePose("r_sole", THREE, THREE, ONE, ONE, ONE, SIX)
-    aims = [
-        task.aim(look(motion, "rate", contact), following(motion), None) for contact in [(True, True), (True, False)]
+    all_rows = [
+        task.rows(look(motion, "rate", contact), following(motion), None) for contact in [(True, True), (True, False)]
     ]
-    assert [bool(aim.active) for aim in aims] == [False, True]
+    assert [bool(rows.active) for rows in all_rows] == [False, True]
     sharing = WrenchRates(SIX, SIX)
-    aims = [
-        sharing.aim(look(motion, "rate", contact), following(motion), None) for contact in [(True, True), (True, False)]
+    all_rows = [
+        sharing.rows(look(motion, "rate", contact), following(motion), None)
+        for contact in [(True, True), (True, False)]
     ]
-    assert [bool(aim.active) for aim in aims] == [True, False]
+    assert [bool(rows.active) for rows in all_rows] == [True, False]
 
 
 @pytest.mark.parametrize("angle", [0.3, 2.9])
@@ -224,8 +225,8 @@ def test_orientation_law_brings_any_orientation_to_a_turning_reference(angle):
     def reference(time):
         return Rotation.from_rotvec(turn_rate * time).as_matrix()
 
-    law = jax.jit(lambda rotation, velocity, wanted: wanted_turn(
-        rotation, velocity, wanted, turn_rate, np.zeros(3), 2.0, 8.0, 25.0
+    law = jax.jit(lambda rotation, velocity, desired: desired_turn(
+        rotation, velocity, desired, turn_rate, np.zeros(3), 2.0, 8.0, 25.0
     ))  # fmt: skip
 
     def rate(time, state):

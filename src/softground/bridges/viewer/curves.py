@@ -9,7 +9,7 @@ import numpy as np
 from softground.bridges.viewer import palette
 from softground.bridges.viewer.palette import Colour
 from softground.runs import RobotMotion
-from softground.runs.motor_work import motor_power
+from softground.runs.actuator_work import actuator_power
 
 POINTS_A_SECOND = 100
 WINDOW = 10.0  # s that a plot shows: of a longer run the part around the cursor
@@ -37,7 +37,7 @@ def run_curves(dataset: RobotMotion) -> list[Curves]:
             time,
             dataset["wrench_world"].sel(wrench_axis="fz").values,
             dataset["depth"].values,
-            motor_power(dataset),
+            actuator_power(dataset),
             feet,
         )
     ]
@@ -46,14 +46,14 @@ def run_curves(dataset: RobotMotion) -> list[Curves]:
 def curves_of(
     time: np.ndarray, vertical_force: np.ndarray, depth: np.ndarray, power: np.ndarray, feet: list[str]
 ) -> list[Curves]:
-    """Plots of samples (n,): force (n, foot) in N, depth (n, foot) in m, power (n, motor) in W."""
+    """Plots of samples (n,): force (n, foot) in N, depth (n, foot) in m, power (n, actuator) in W."""
     colours = tuple(palette.foot_colour(foot) for foot in range(len(feet)))
     driving, braking = np.maximum(power, 0).sum(1), np.minimum(power, 0).sum(1)
     return [
         Curves("vertical force (N)", time, vertical_force.T, tuple(feet), colours),
         Curves("sinkage (mm)", time, 1000 * np.maximum(depth, 0).T, tuple(feet), colours),
         Curves(
-            "motor power (W)",
+            "actuator power (W)",
             time,
             np.stack([driving, braking]),
             ("driving", "braking"),

@@ -71,7 +71,7 @@ def _sole_slope(sole: Sole) -> np.ndarray:
 
 
 def _nearest_on_sole(away: np.ndarray, sole: Sole) -> np.ndarray:
-    """Of offsets (n, 3) in the ground's tangent plane, the nearest under the sole."""
+    """The points under the sole that are nearest to offsets (n, 3) in the ground's tangent plane."""
     along = sole.axes[:, 0] - (sole.axes[:, 0] @ sole.normal) * sole.normal
     along /= max(float(np.linalg.norm(along)), 1e-9)
     across = np.cross(sole.normal, along)

@@ -29,7 +29,7 @@ class HullDrawing:
         )
 
     def show(self, foot: np.ndarray, base: np.ndarray, force: np.ndarray, vertices: np.ndarray | None) -> None:
-        """Forces (foot, 3) in N at feet (foot, 3) in m; extreme forces (foot, vertex, 3) in N, if there are any.
+        """Forces (foot, 3) in N at feet (foot, 3) in m; force vertices (foot, vertex, 3) in N, if there are any.
 
         They are drawn beside the feet, away from the base (3,): at the foot the leg would hide them.
         """

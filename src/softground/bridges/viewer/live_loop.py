@@ -19,10 +19,10 @@ import numpy as np
 from softground.bridges.viewer.live_settings import LiveSettings, live_simulator, push_direction
 from softground.control import Trot, hold_posture, joints_for_feet, trot
 from softground.control.inverse_kinematics import feet_in_base
-from softground.control.posture import motor_positions
+from softground.control.posture import actuator_positions
 from softground.errors import OptionError, SoftgroundError
 from softground.robots import Robot
-from softground.simulation.motors import Control
+from softground.simulation.actuators import Control
 from softground.simulation.simulator import Record, Simulator, State
 
 STRETCH = 0.01  # s of simulated time in one call
@@ -42,7 +42,7 @@ class LiveSample:
     q: np.ndarray
     force: np.ndarray  # (foot, 3) N, world
     depth: np.ndarray  # (foot,) m
-    power: np.ndarray  # (motor,) W
+    power: np.ndarray  # (actuator,) W
     not_converged: int  # steps of the last update
     steps: int  # in the last update
     finite: bool
@@ -158,7 +158,7 @@ class LiveLoop:
         self._simulated, self._speed = 0.0, 1.0
 
     def _sampled(self, record: Record, failed: int, steps: int) -> LiveSample:
-        motors = np.array(self.robot.actuated, dtype=int)
+        actuators = np.array(self.robot.actuated, dtype=int)
         elapsed = self._now() - self._began
         if elapsed > SPEED_WINDOW:
             self._speed = self._simulated / elapsed
@@ -168,7 +168,7 @@ class LiveLoop:
             q=np.asarray(self.state.q),
             force=np.asarray(record.wrench_world)[:, :3],
             depth=np.asarray(record.depth),
-            power=np.asarray(record.torque) * np.asarray(self.state.v)[motors],
+            power=np.asarray(record.torque) * np.asarray(self.state.v)[actuators],
             not_converged=failed,
             steps=steps,
             finite=True,
@@ -204,7 +204,7 @@ def designed_trot(robot: Robot) -> Trot:
         except SoftgroundError as error:
             reason = error
         else:
-            return eqx.tree_at(lambda t: t.stand, gait, motor_positions(robot, np.asarray(robot.posture)))
+            return eqx.tree_at(lambda t: t.stand, gait, actuator_positions(robot, np.asarray(robot.posture)))
     raise OptionError(f"{robot.name} cannot trot: {reason}")
 
 

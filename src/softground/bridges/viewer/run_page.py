@@ -1,4 +1,4 @@
-"""The page of a run: plays, scrubs, and shows what the ground and the motors did."""
+"""The page of a run: plays, scrubs, and shows what the ground and the actuators did."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def has_wrench_space(simulator: Simulator) -> bool:
 
 
 def force_vertices_of(simulator: Simulator) -> Callable[[np.ndarray], np.ndarray]:
-    """Compiled q -> extreme forces (foot, vertex, 3) in N, world; the origin is the last vertex of each foot."""
+    """Compiled q -> force vertices (foot, vertex, 3) in N, world; the origin is the last vertex of each foot."""
     medium = simulator.feet_medium
     assert isinstance(medium, WrenchSpace)
     forces = [(k, axis) for k, axis in enumerate(COMPONENTS[medium.kind]) if axis < 3]

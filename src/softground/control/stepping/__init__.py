@@ -1,4 +1,4 @@
-"""Bipeds on small round feet, which balance by where they step."""
+"""Capture-point stepping of bipeds on small round feet, which balance by where they step."""
 
 from softground.control.stepping.controller import SteppingController, SteppingGains
 from softground.control.stepping.gait import SteppingGait

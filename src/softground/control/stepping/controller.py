@@ -28,7 +28,10 @@ REGULARISATION = 1e-6
 
 @dataclass(frozen=True)
 class SteppingGains:
-    """Of the tasks, which hardly compete: every one has motors of its own. Derivative gains damp critically."""
+    """Gains of the tasks, which hardly compete: every one has actuators of its own.
+
+    Derivative gains damp critically.
+    """
 
     height_kp: float = 100.0  # 1/s2
     trunk_kp: float = 400.0  # 1/s2, roll and pitch
@@ -38,7 +41,7 @@ class SteppingGains:
 
 
 class SteppingController(eqx.Module):
-    """Torques of six motors: three keep the trunk level and high over the foot that carries, three swing the other.
+    """Torques of six actuators: three keep the trunk level and high over the foot that carries, three swing the other.
 
     Nothing is left for the way of the centre of mass over the ground: that is up to where the feet are put. The
     controller takes the ground for rigid, and counts on a force through the middle of the sole, not on torques of the
@@ -82,15 +85,15 @@ class SteppingController(eqx.Module):
         return frames_in_order(self.robot, [frame for part in parts for frame in part.frames])
 
     def torque(self, q: Float[Array, " nq"], v: Float[Array, " nv"], references: References) -> Float[Array, " nu"]:
-        """Of the motors (N m)."""
+        """Torques of the actuators (N m)."""
         robot = self.robot
         unknowns = Unknowns(robot.nv, len(robot.feet), "value")
         wrenches = np.zeros((len(robot.feet), 6))  # not measured
         now = snapshot(robot, unknowns, self.frames, self.period, q, v, wrenches, references.in_contact)
         memory = ((),) * (len(self.tasks) + len(self.constraints))
         assembled = assemble(self.tasks, self.constraints, 0.0, REGULARISATION, now, references, memory)
-        wanted = assembled.torque_matrix @ solve_equalities(assembled) + assembled.torque_offset
-        return wanted - self._against_yielding(now)
+        desired = assembled.torque_matrix @ solve_equalities(assembled) + assembled.torque_offset
+        return desired - self._against_yielding(now)
 
     def _against_yielding(self, now: Snapshot) -> Float[Array, " nu"]:
         """Torques of a damper between the lowest point of the foot that carries and the world.

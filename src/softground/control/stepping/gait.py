@@ -17,10 +17,12 @@ class SteppingGait(eqx.Module):
     com_height: float | Array = 0.408  # m, over the sole that carries
     landing: float | Array = 0.0  # depth at which a swing ends, as a share of how deep feet sink; 0: at the surface
     learning: float | Array = 0.2  # share of the error of speed of a step that corrects the next
-    turn: float | Array = 0.0  # rad/s, wanted; to the left
-    nod: float | Array = 0.0  # rad/s2, forwards over the left foot and backwards over the right: it turns (`nodding`)
-    steering: float | Array = 3.0  # rad/s2 of nod per rad/s of turn that a stride lacks, learned from step to step
-    most_nod: float | Array = 60.0  # rad/s2, that is learned
+    turn: float | Array = 0.0  # rad/s, desired; to the left
+    pitch_acceleration: float | Array = 0.0
+    """rad/s2, of the trunk, forwards over the left foot and backwards over the right: it turns (`pitching_trunk`)."""
+    steering: float | Array = 3.0
+    """rad/s2 of trunk pitch per rad/s of turn that a stride lacks, learned from step to step."""
+    most_pitch_acceleration: float | Array = 60.0  # rad/s2, that is learned
     settle: float | Array = 0.8  # s, in place at first
     ramp: float | Array = 0.8  # s, over which the speed then grows to its full size
 
@@ -29,5 +31,5 @@ class SteppingGait(eqx.Module):
         return jnp.sqrt(gravity / self.com_height)
 
     def growth(self, time):
-        """Share of the full speed wanted at a time (s)."""
+        """Share of the full speed desired at a time (s)."""
         return jnp.clip((time - self.settle) / self.ramp, 0.0, 1.0)

@@ -27,15 +27,15 @@ class Memory(NamedTuple):
     """Number of the stance; -1 before the first."""
     lift_off: Float[Array, "3"]
     """Where the swinging foot was when it left, m."""
-    level: Float[Array, ""]
+    ground_height: Float[Array, ""]
     """Height of the sole that carried before, when its stance ended, m: as deep as feet sink here."""
     place: Float[Array, "2"]
-    """Of the centre of mass when the step began, m."""
+    """Place of the centre of mass when the step began, m."""
     correction: Float[Array, ""]
-    """Of the wanted speed, m/s: feet slip, so that the pendulum's steps lead to another speed."""
+    """Correction of the desired speed, m/s: feet slip, so that the pendulum's steps lead to another speed."""
     headings: Float[Array, "2 2"]
-    """Of the base when this step began, and the one before: unit vectors."""
-    nod: Float[Array, ""]
+    """Headings of the base when this step began, and the one before: unit vectors."""
+    pitch_acceleration: Float[Array, ""]
     """Learned so far, rad/s2."""
 
 
@@ -95,26 +95,30 @@ class Stepper(eqx.Module):
         is_new = step != memory.step
         leaving = seen.feet[1 - step % 2]
         keep = lambda new, old: jnp.where(is_new, new, old)  # noqa: E731
-        level = jnp.where(memory.step < 0, seen.feet[step % 2, 2], leaving[2]) - self._clearance
+        ground_height = jnp.where(memory.step < 0, seen.feet[step % 2, 2], leaving[2]) - self._clearance
         speed = (seen.com[:2] - memory.place) @ seen.heading / self.gait.stance
-        missing = jnp.where(memory.step < 1, 0.0, self._wanted(time) - speed)
+        missing = jnp.where(memory.step < 1, 0.0, self._desired_speed(time) - speed)
         turn = _angle(memory.headings[1], seen.heading) / (2 * self.gait.stance)
         straying = jnp.where(memory.step < 2, 0.0, self.gait.turn * self.gait.growth(time) - turn)
         return Memory(
             step,
             keep(leaving, memory.lift_off),
-            keep(level, memory.level),
+            keep(ground_height, memory.ground_height),
             keep(seen.com[:2], memory.place),
             keep(memory.correction + self.gait.learning * missing, memory.correction),
             keep(jnp.stack([seen.heading, memory.headings[0]]), memory.headings),
-            keep(self._learned(memory.nod, straying), memory.nod),
+            keep(self._learned(memory.pitch_acceleration, straying), memory.pitch_acceleration),
         )
 
-    def _learned(self, nod, straying) -> Float[Array, ""]:
-        """Nod (rad/s2) after a stride that lacked so much of its turn (rad/s)."""
-        return jnp.clip(nod + self.gait.steering * straying, -self.gait.most_nod, self.gait.most_nod)
+    def _learned(self, pitch_acceleration, straying) -> Float[Array, ""]:
+        """Trunk pitch (rad/s2) after a stride that lacked so much of its turn (rad/s)."""
+        return jnp.clip(
+            pitch_acceleration + self.gait.steering * straying,
+            -self.gait.most_pitch_acceleration,
+            self.gait.most_pitch_acceleration,
+        )
 
-    def _wanted(self, time) -> Float[Array, ""]:
+    def _desired_speed(self, time) -> Float[Array, ""]:
         """Speed, m/s."""
         return self.speed * self.gait.growth(time)
 
@@ -132,16 +136,18 @@ class Stepper(eqx.Module):
             forward @ seen.feet[carrying, :2],
             left,
             gait.stance - since,
-            jnp.stack([self._wanted(time) + memory.correction, jnp.zeros(())]),
+            jnp.stack([self._desired_speed(time) + memory.correction, jnp.zeros(())]),
         )
-        end = jnp.append(landing @ forward, self._clearance + gait.landing * memory.level)
+        end = jnp.append(landing @ forward, self._clearance + gait.landing * memory.ground_height)
         position, velocity, acceleration = cycloid(memory.lift_off, end, gait.swing_height, gait.stance, since)
         zero = jnp.zeros(3)
         swing = FrameMotion(position, jnp.eye(3), jnp.append(velocity, zero), jnp.append(acceleration, zero))
         turned = jnp.eye(3).at[:2, :2].set(forward.T)
-        trunk = nodding_trunk(turned, gait.nod * gait.growth(time) + memory.nod, -left, gait.stance, since)
+        trunk = pitching_trunk(
+            turned, gait.pitch_acceleration * gait.growth(time) + memory.pitch_acceleration, -left, gait.stance, since
+        )
         frames = {name: trunk if name == robot.body_names[0] else swing for name in self.standing.frames}
-        height = memory.level + gait.com_height
+        height = memory.ground_height + gait.com_height
         return self.standing._replace(
             com=PointMotion(jnp.stack([0.0, 0.0, height]), zero, zero, zero),
             frames=frames,
@@ -162,7 +168,7 @@ def next_foot(
     foot: Float[Array, "2"],
     left: float | Array,
     time_left: float | Array,
-    wanted: Float[Array, "2"],
+    desired: Float[Array, "2"],
 ) -> Float[Array, "2"]:
     """Where (forwards, left; m) the swinging foot should land for a robot over `foot` (Raibert's rule).
 
@@ -172,18 +178,18 @@ def next_foot(
 
         b = L / (exp(omega T) - 1),
 
-    so the foot goes to xi - b: to x + x'/omega - b, the offset that sustains the wanted speed plus 1/omega times the
+    so the foot goes to xi - b: to x + x'/omega - b, the offset that sustains the desired speed plus 1/omega times the
     error of velocity. Sideways, left and right alternate: xi begins W / (exp(omega T) + 1) inside the foot, W apart.
 
     omega: 1/s, of the gait under the robot's gravity. left: 1 for a left foot that swings, -1 for a right one.
-    time_left: s, until it lands. wanted: velocity, m/s.
+    time_left: s, until it lands. desired: velocity, m/s.
     """
     duration = gait.stance
     capture = com + velocity / omega
     at_landing = foot + (capture - foot) * jnp.exp(omega * time_left)
     growth = jnp.exp(omega * duration)
     inside = jnp.stack([jnp.zeros(()), -left * gait.width / (growth + 1)])
-    return at_landing - wanted * duration / (growth - 1) - inside
+    return at_landing - desired * duration / (growth - 1) - inside
 
 
 def cycloid(start: Float[Array, "3"], end: Float[Array, "3"], height, duration, time) -> Motion:
@@ -204,10 +210,15 @@ def cycloid(start: Float[Array, "3"], end: Float[Array, "3"], height, duration, 
     )
 
 
-def nodding_trunk(
-    upright: Float[Array, "3 3"], nod: float | Float[Array, ""], side: float | Float[Array, ""], duration, time
+def pitching_trunk(
+    upright: Float[Array, "3 3"],
+    pitch_acceleration: float | Float[Array, ""],
+    side: float | Float[Array, ""],
+    duration,
+    time,
 ) -> FrameMotion:
-    """Wanted motion of a trunk that is `upright` between stances: by nodding, a biped without a motor about z turns.
+    """Desired motion of a trunk that is `upright` between stances: by pitching it, a biped without an actuator about z
+    turns.
 
     To pitch its trunk with an acceleration alpha the robot needs a moment about its centre of mass, which the ground
     gives by a force along x at the foot that carries, h below:  -h F_x = I alpha.  That foot is W/2 beside the centre
@@ -224,9 +235,10 @@ def nodding_trunk(
     By where feet are put this robot hardly turns. While a robot's angular momentum about the level axes does not
     change, the ground's force points from its foot to its centre of mass and has no moment about the vertical.
 
-    nod: rad/s2. side: 1 while the left foot carries, -1 while the right one does. time: s, since the stance began.
+    pitch_acceleration: rad/s2. side: 1 while the left foot carries, -1 while the right one does. time: s, since the
+    stance began.
     """
-    axis, size = upright[:, 1], side * nod
+    axis, size = upright[:, 1], side * pitch_acceleration
     zero = jnp.zeros(3)
     turned = quaternion_matrix(quaternion_exp(axis * size * time * (time - duration) / 2))
     rate, acceleration = (jnp.append(zero, axis * x) for x in (size * (time - duration / 2), size))

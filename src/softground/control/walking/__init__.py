@@ -1,4 +1,4 @@
-"""Walking patterns of bipeds: footsteps, the divergent component of motion, centre of mass and swinging feet."""
+"""DCM walking of bipeds on flat feet: footsteps, the divergent component of motion, centre of mass, swinging feet."""
 
 from typing import TYPE_CHECKING
 

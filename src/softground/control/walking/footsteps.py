@@ -43,7 +43,7 @@ class FootstepPlan:
     duration: float
     """s, with the double supports at the start and at the end."""
     ground_height: float = 0.0
-    """Of the soles where they land, m."""
+    """Height of the soles where they land, m."""
 
     def of_foot(self, foot: Side) -> list[Step]:
         """The steps of one foot."""

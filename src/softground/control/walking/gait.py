@@ -11,7 +11,7 @@ from softground.errors import OptionError
 from softground.robots import Robot
 
 FLOATING_BASE = 6
-"""Degrees of freedom without a motor."""
+"""Degrees of freedom without an actuator."""
 CROUCH = 0.98
 """Height of the centre of mass in walking, of that in standing, as iCub's: 0.527 of 0.537 m."""
 
@@ -27,7 +27,7 @@ class Gait:
     step_duration: float
     """s, from one lift-off to the next."""
     double_support_share: float
-    """Of the step's duration, both feet on the ground."""
+    """Share of the step's duration in which both feet are on the ground."""
     step_length_limit: float
     """m, forward, from the standing foot to the landing one."""
     step_width: float
@@ -129,8 +129,8 @@ def check_walks(robot: Robot) -> None:
         raise OptionError(f"walking needs gravity, {robot.name} has none")
     if robot.nv - robot.nu != FLOATING_BASE:
         raise OptionError(
-            f"walking needs a floating base and a motor at every joint; of the {robot.nv} degrees of freedom of "
-            f"{robot.name} {robot.nv - robot.nu} have no motor, which must be {FLOATING_BASE}"
+            f"walking needs a floating base and an actuator at every joint; of the {robot.nv} degrees of freedom of "
+            f"{robot.name} {robot.nv - robot.nu} have no actuator, which must be {FLOATING_BASE}"
         )
 
 

@@ -162,10 +162,10 @@ def pattern_from(robot: Robot, state: State, gait: Gait, command: Command, dt: f
 
 
 def with_log(run: Run, walker: Walker) -> Run:
-    """The run with what the walker wanted and believed, a sample a step."""
+    """The run with the references and the estimates of the walker, a sample a step."""
     ticks = walker.log[: run.sizes["time"]]
     column = lambda name: np.array([getattr(tick, name) for tick in ticks])  # noqa: E731
-    ground, doubt = column("ground"), column("doubt")
+    ground, deviation = column("ground"), column("deviation")
     heading = walker.pattern.torso_yaw[np.minimum(np.arange(len(ticks)), len(walker.pattern) - 1)]
     kept = {
         "com_reference": (("xyz",), column("com_reference"), "m", "planned centre of mass"),
@@ -175,8 +175,8 @@ def with_log(run: Run, walker: Walker) -> Run:
         "planned_contact": (("foot",), column("in_contact"), "1", "whether the foot is planned to carry"),
         "believed_stiffness": (("foot",), ground[..., 0], "N/m3", "stiffness that the controller uses"),
         "believed_damping": (("foot",), ground[..., 1], "N s/m3", "damping that the controller uses"),
-        "stiffness_deviation": (("foot",), doubt[..., 0], "N/m3", "standard deviation of the stiffness"),
-        "damping_deviation": (("foot",), doubt[..., 1], "N s/m3", "standard deviation of the damping"),
+        "stiffness_deviation": (("foot",), deviation[..., 0], "N/m3", "standard deviation of the stiffness"),
+        "damping_deviation": (("foot",), deviation[..., 1], "N s/m3", "standard deviation of the damping"),
         "solved": ((), column("solved"), "1", "whether the controller found torques"),
         "controller_seconds": ((), column("controller_seconds"), "s", "time that the controller took"),
     }

@@ -41,7 +41,7 @@ class Tick(NamedTuple):
     in_contact: Bool[Array, " f"]
     ground: Float[Array, "f 2"]
     """Believed stiffness and damping under each foot."""
-    doubt: Float[Array, "f 2"]
+    deviation: Float[Array, "f 2"]
     """Their standard deviations."""
     solved: bool
     controller_seconds: float
@@ -133,7 +133,7 @@ class Walker:
                 foot_reference=self.pattern.foot_position[row],
                 in_contact=in_contact,
                 ground=belief.ground,
-                doubt=np.sqrt(np.diagonal(belief.estimate.covariance, axis1=-2, axis2=-1)),
+                deviation=np.sqrt(np.diagonal(belief.estimate.covariance, axis1=-2, axis2=-1)),
                 solved=solved,
                 controller_seconds=perf_counter() - began,
             )

@@ -1,6 +1,6 @@
 """Whole-body control: tasks and constraints as small objects that write rows of one quadratic program."""
 
-from softground.control.whole_body.base import Aim, Bounds, Constraint, Hard, Task
+from softground.control.whole_body.base import Bounds, Constraint, Hard, Task, TaskRows
 from softground.control.whole_body.controller import Command, WholeBodyController
 from softground.control.whole_body.presets import (
     ICUB_COMPLIANT,
@@ -25,7 +25,6 @@ from softground.control.whole_body.snapshot import Snapshot
 __all__ = [
     "ICUB_COMPLIANT",
     "ICUB_RIGID",
-    "Aim",
     "AngularMomentum",
     "Bounds",
     "Command",
@@ -42,6 +41,7 @@ __all__ = [
     "Snapshot",
     "Status",
     "Task",
+    "TaskRows",
     "WholeBodyController",
     "kkt_residual",
     "supporting_wrenches",

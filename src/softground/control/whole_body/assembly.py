@@ -31,11 +31,11 @@ class Assembled(NamedTuple):
     active: Active
     torque_matrix: Float[np.ndarray, "nu n"]
     torque_offset: Float[np.ndarray, " nu"]
-    """Motor torques = matrix @ x + offset (romualdi2021, eq. 2b), N m."""
+    """Actuator torques = matrix @ x + offset (romualdi2021, eq. 2b), N m."""
     errors: tuple[Float[np.ndarray, " e"], ...]
-    """Of the tasks, in their order."""
+    """Errors of the tasks, in their order."""
     memory: tuple[Any, ...]
-    """Of the tasks, then of the constraints, after this tick."""
+    """Memory of the tasks, then of the constraints, after this tick."""
 
 
 def assemble(
@@ -50,21 +50,21 @@ def assemble(
     """Evaluate every part; the cost of x itself, `regularisation`, makes the problem strictly convex."""
     parts: Sequence[Part] = [*tasks, *constraints]
     task_memory, constraint_memory = memory[: len(tasks)], memory[len(tasks) :]
-    aims = [task.aim(snapshot, references, past) for task, past in zip(tasks, task_memory, strict=True)]
+    all_rows = [task.rows(snapshot, references, past) for task, past in zip(tasks, task_memory, strict=True)]
     bounds = [
         part.bounds(snapshot, references, past) for part, past in zip(constraints, constraint_memory, strict=True)
     ]
     equalities = [b for part, b in zip(constraints, bounds, strict=True) if part.is_equality]
     inequalities = [b for part, b in zip(constraints, bounds, strict=True) if not part.is_equality]
     size = snapshot.unknowns.size
-    matrix = jnp.concatenate([aim.matrix for aim in aims])
-    target = jnp.concatenate([aim.target for aim in aims])
-    weight = jnp.concatenate([jnp.where(aim.active, aim.weight, 0.0) for aim in aims])
+    matrix = jnp.concatenate([rows.matrix for rows in all_rows])
+    target = jnp.concatenate([rows.target for rows in all_rows])
+    weight = jnp.concatenate([jnp.where(rows.active, rows.weight, 0.0) for rows in all_rows])
     weighted = weight[:, None] * matrix
     equality, inequality = _stacked(equalities, size), _stacked(inequalities, size)
     unknowns = jnp.concatenate([jnp.ones(snapshot.unknowns.dofs, bool), jnp.repeat(snapshot.in_contact, 6)])
     torque_matrix, torque_offset = generalised_force(snapshot, lookahead)
-    motors = np.array(snapshot.robot.actuated)
+    actuators = np.array(snapshot.robot.actuated)
     problem: dict[str, Any] = {
         "hessian": weighted.T @ matrix + regularisation * jnp.eye(size),
         "gradient": -(weighted * target[:, None]).sum(0),
@@ -82,9 +82,9 @@ def assemble(
     assembled: dict[str, Any] = {
         "problem": Problem(**problem),
         "active": Active(**active),
-        "torque_matrix": torque_matrix[motors],
-        "torque_offset": torque_offset[motors],
-        "errors": tuple(aim.error for aim in aims),
+        "torque_matrix": torque_matrix[actuators],
+        "torque_offset": torque_offset[actuators],
+        "errors": tuple(rows.error for rows in all_rows),
         "memory": tuple(part.remember(snapshot, references, past) for part, past in zip(parts, memory, strict=True)),
     }
     return Assembled(**assembled)

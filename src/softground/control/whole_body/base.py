@@ -22,13 +22,13 @@ from softground.control.whole_body.snapshot import Snapshot
 from softground.control.whole_body.unknowns import WrenchUnknown
 
 
-class Aim(NamedTuple):
+class TaskRows(NamedTuple):
     """A x should be near b."""
 
     matrix: Float[Array, "m n"]
     target: Float[Array, " m"]
     weight: Float[Array, " m"]
-    """Of each row's square."""
+    """Weight of each row's square."""
     error: Float[Array, " e"]
     """What the task tries to make zero (a pose error, a momentum error...): for the reader, not for the QP."""
     active: Bool[Array, ""] | bool = True
@@ -69,10 +69,10 @@ class Part(eqx.Module):
 
 
 class Task(Part):
-    """Something wanted: weighted least squares."""
+    """Something desired: weighted least squares."""
 
     @abstractmethod
-    def aim(self, snapshot: Snapshot, references: References, memory: Any) -> Aim:
+    def rows(self, snapshot: Snapshot, references: References, memory: Any) -> TaskRows:
         """Rows A x - b."""
 
 
@@ -112,5 +112,5 @@ class Hard(Constraint):
         return self.task.remember(snapshot, references, memory)
 
     def bounds(self, snapshot: Snapshot, references: References, memory: Any) -> Bounds:
-        aim = self.task.aim(snapshot, references, memory)
-        return Bounds(aim.matrix, aim.target, aim.target, jnp.broadcast_to(aim.active, aim.target.shape))
+        rows = self.task.rows(snapshot, references, memory)
+        return Bounds(rows.matrix, rows.target, rows.target, jnp.broadcast_to(rows.active, rows.target.shape))

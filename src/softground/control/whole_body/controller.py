@@ -27,7 +27,7 @@ class Memory(NamedTuple):
     """What the controller carries from tick to tick."""
 
     parts: tuple[Any, ...]
-    """Of tasks and constraints (integrals)."""
+    """Memories of tasks and constraints (integrals)."""
     torque: Float[np.ndarray, " nu"]
     """Last that came from a solved problem; before the first, zero (N m)."""
     failures: int
@@ -48,14 +48,14 @@ class Command(NamedTuple):
     """What one tick decided. SI; errors in the units of their tasks."""
 
     torque: Float[np.ndarray, " nu"]
-    """For the motors (N m): of the solution, or the last safe one where there is none."""
+    """For the actuators (N m): of the solution, or the last safe one where there is none."""
     status: Status
     acceleration: Float[np.ndarray, " nv"]
     """The motion it was made for; not a number where there is no solution."""
     wrenches: Float[np.ndarray, "F 6"]
-    """Of the feet, or their rates, whichever is the unknown; zero for feet in the air."""
+    """Wrenches of the feet, or their rates, whichever is the unknown; zero for feet in the air."""
     errors: tuple[Float[np.ndarray, " e"], ...]
-    """Of the tasks, in their order: see `WholeBodyController.task_names`."""
+    """Errors of the tasks, in their order: see `WholeBodyController.task_names`."""
     assembly_seconds: float
     solve_seconds: float
 
@@ -124,7 +124,7 @@ class WholeBodyController:
         wrenches: Float[np.ndarray, "F 6"],
         references: References,
     ) -> tuple[Memory, Command]:
-        """Torques for the next period, from the state, the wrenches measured on the feet and what is wanted.
+        """Torques for the next period, from the state, the wrenches measured on the feet and what is desired.
 
         Raises OptionError where the references lack something that a task follows, or have it in another shape.
         """
@@ -197,10 +197,10 @@ class _Places:
 
 def _agreed_unknown(parts: Sequence[Part]) -> WrenchUnknown:
     """The wrench unknown that all parts are written for; the value where none cares."""
-    wanted = {part.needs: part.name for part in parts if part.needs is not None}
-    if len(wanted) > 1:
+    needed = {part.needs: part.name for part in parts if part.needs is not None}
+    if len(needed) > 1:
         raise OptionError(
-            f"tasks and constraints must agree on the wrench unknown, but {wanted['rate']!r} is written for wrench "
-            f"rates (yielding ground) and {wanted['value']!r} for wrenches (rigid ground)"
+            f"tasks and constraints must agree on the wrench unknown, but {needed['rate']!r} is written for wrench "
+            f"rates (yielding ground) and {needed['value']!r} for wrenches (rigid ground)"
         )
-    return "rate" if "rate" in wanted else "value"
+    return "rate" if "rate" in needed else "value"

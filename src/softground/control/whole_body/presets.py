@@ -13,7 +13,7 @@ from softground.control.whole_body.constraints.floating_base import FloatingBase
 from softground.control.whole_body.constraints.rigid_contact import RigidContact
 from softground.control.whole_body.controller import WholeBodyController
 from softground.control.whole_body.tasks.com import CentreOfMass
-from softground.control.whole_body.tasks.contact_doubt import ContactDoubt
+from softground.control.whole_body.tasks.contact_uncertainty import ContactUncertainty
 from softground.control.whole_body.tasks.frames import FrameOrientation, FramePose
 from softground.control.whole_body.tasks.momentum import MomentumSecondRate
 from softground.control.whole_body.tasks.posture import Posture
@@ -30,7 +30,7 @@ Wrench = tuple[float, ...]
 
 @dataclass(frozen=True)
 class JointGains:
-    """Of the posture task: joints of the legs (those that carry a foot) and the others."""
+    """Gains of the posture task: joints of the legs (those that carry a foot) and the others."""
 
     leg_kp: float  # 1/s2
     leg_weight: float
@@ -175,7 +175,7 @@ def tsid_compliant(
     """Accelerations and wrench rates as unknowns: a controller that knows how the ground yields.
 
     period: between ticks, s. lookahead: time ahead at which wrenches are taken, s, by default a period. cautious: adds
-    `ContactDoubt`, so that the cost of the wrench task is its mean over what the ground may be.
+    `ContactUncertainty`, so that the cost of the wrench task is its mean over what the ground may be.
     """
     lookahead = period if lookahead is None else lookahead
     root, torso = robot.body_names[0], torso or upper_body(robot)
@@ -192,7 +192,7 @@ def tsid_compliant(
         _orientation(torso, gains.orientation_kp, gains.orientation_c0, gains.torso_weight),
         _posture(robot, gains.joints),
         WrenchRates(np.array(gains.wrench_kp), np.array(gains.wrench_weight)),
-        *([ContactDoubt(soles, np.array(gains.wrench_weight), lookahead)] if cautious else []),
+        *([ContactUncertainty(soles, np.array(gains.wrench_weight), lookahead)] if cautious else []),
     ]
     constraints = [
         FloatingBase(lookahead),
@@ -246,7 +246,7 @@ def upper_body(robot: Robot) -> str:
 
 
 def _leg_dofs(robot: Robot) -> np.ndarray:
-    """(nv,) whether a motor moves a foot."""
+    """(nv,) whether an actuator moves a foot."""
     feet = robot.tree.body_support[[foot.body for foot in robot.feet]]
     return (feet > 0).any(axis=0) & np.isin(np.arange(robot.nv), robot.actuated)
 

@@ -50,7 +50,10 @@ class GroundUnderFeet(NamedTuple):
     rest_position: Float[Array, "F 3"]  # m: where the foot's wrench would vanish
     rest_rotation: Float[Array, "F 3 3"]
     covariance: Float[Array, "F 2 2"]
-    """Of (k, b), in their units, as far as they are estimates; zero: taken for sure. Only `ContactDoubt` minds."""
+    """Covariance of (k, b), in their units, as far as they are estimates; zero: taken for sure.
+
+    Only `ContactUncertainty` uses it.
+    """
 
 
 class References(NamedTuple):
@@ -61,7 +64,7 @@ class References(NamedTuple):
     frames: dict[str, FrameMotion]
     """By frame: feet while they swing, bodies whose orientation is controlled."""
     posture: Float[Array, " nu"]
-    """Joint positions of the motors (rad, m)."""
+    """Joint positions of the actuators (rad, m)."""
     wrenches: Float[Array, "F 6"]
     """What the feet should feel where nothing else decides (N, N m)."""
     wrench_rates: Float[Array, "F 6"]

@@ -23,19 +23,19 @@ class Snapshot(eqx.Module):
     unknowns: Unknowns = eqx.field(static=True)
     robot: Robot
     period: float = eqx.field(static=True)
-    """Of the controller (s)."""
+    """Period of the controller (s)."""
     q: Float[Array, " nq"]
     v: Float[Array, " nv"]
     mass: Float[Array, "nv nv"]
     """M, and the period times joint damping: dampers meet the velocity that the acceleration will have made."""
     bias: Float[Array, " nv"]
-    """h in M a + h = motors + ground: Coriolis, gravity, joint springs and dampers."""
+    """h in M a + h = actuators + ground: Coriolis, gravity, joint springs and dampers."""
     com: Float[Array, "3"]
     com_velocity: Float[Array, "3"]
     momentum: Float[Array, "6"]
     """Centroidal: linear, then angular about the centre of mass (kg m/s, kg m2/s)."""
     momentum_rate: Float[Array, "6"]
-    """Of it, from the measured wrenches and gravity (romualdi2021, eq. 3)."""
+    """Rate of the momentum, from the measured wrenches and gravity (romualdi2021, eq. 3)."""
     momentum_matrix: Float[Array, "6 nv"]
     locked_inertia: Float[Array, "3 3"]
     """About the centre of mass, all joints locked (kg m2): angular momentum per angular velocity of the whole."""
@@ -118,11 +118,11 @@ def locked_inertia(robot: Robot, kin: Kinematics) -> Float[Array, "3 3"]:
     return kin.inertia.sum(0) - jnp.sum(mass) * (arm @ arm * np.eye(3) - arm[:, None] * arm)
 
 
-def frames_in_order(robot: Robot, wanted: Sequence[str]) -> tuple[str, ...]:
-    """The robot's feet, then every other wanted frame once."""
-    return tuple(dict.fromkeys([*(foot.name for foot in robot.feet), *wanted]))
+def frames_in_order(robot: Robot, others: Sequence[str]) -> tuple[str, ...]:
+    """The robot's feet, then every other frame once."""
+    return tuple(dict.fromkeys([*(foot.name for foot in robot.feet), *others]))
 
 
 def unactuated(robot: Robot) -> np.ndarray:
-    """Dofs without a motor: the floating base."""
+    """Dofs without an actuator: the floating base."""
     return np.setdiff1d(np.arange(robot.nv), robot.actuated)

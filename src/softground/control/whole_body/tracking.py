@@ -1,4 +1,4 @@
-"""Feedback laws that turn errors into wanted accelerations."""
+"""Feedback laws that turn errors into desired accelerations."""
 
 from __future__ import annotations
 

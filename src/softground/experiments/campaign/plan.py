@@ -76,7 +76,7 @@ class Grid:
 
     @property
     def kind(self) -> str:
-        """Of the wrenches: "planar" or "spatial"."""
+        """Kind of the wrenches: "planar" or "spatial"."""
         return "planar" if self.directions in map(str, PLANAR_COUNTS) else "spatial"
 
     def twists(self) -> np.ndarray:
@@ -101,7 +101,7 @@ class Grid:
         ]
 
     def measured_directions(self, pose: Pose) -> list[int]:
-        """Of directions that are each other's mirror images at this pose, the first."""
+        """The first of every pair of directions that are each other's mirror images at this pose."""
         twists = self.twists()
         first = np.arange(len(twists))
         for axis in self.own_mirrors(pose):

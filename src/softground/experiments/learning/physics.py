@@ -152,7 +152,7 @@ class Residual:
         return Spectrum(pose_vectors, direction_vectors, direction_values, variances)
 
     def coefficients(self, hyper: Hyper) -> np.ndarray:
-        """Of the kernels about the poses, and of the constant: (c + 1, k, n)."""
+        """Coefficients of the kernels about the poses, and of the constant: (c + 1, k, n)."""
         spectrum = self.spectrum(hyper)
         dual = spectrum.backward(spectrum.forward(self.values) / spectrum.variances[..., None])
         kernels = np.einsum("ckn,kl->cln", dual, self.direction_kernel(hyper))

@@ -1,4 +1,4 @@
-"""Directions in which a foot is moved to find the extreme wrenches of the ground.
+"""Directions in which a foot is moved to find the vertices of its wrench set.
 
 Each set holds twists at the foot's origin in the surface frame, of unit length once linear velocities are
 divided by `speed` and angular ones by `spin`.

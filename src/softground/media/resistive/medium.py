@@ -1,7 +1,7 @@
 """Resistive force theory as a medium: any foot, from its shape and one number for the ground.
 
 Resistive force theory (RFT) gives the wrench on a foot that moves through grains; it does not depend on how
-fast. Moved in many directions, the foot shows the extreme wrenches of the ground, and these are the
+fast. Moved in many directions, the foot shows the vertices of its wrench set, and these are the
 vertices of a `WrenchSpace`, as if they had been measured (zhu2019). Between them the ground answers by
 maximum dissipation.
 

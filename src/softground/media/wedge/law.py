@@ -73,7 +73,7 @@ class WedgeLaw(Law):
     dt: Float[Array, ""]  # s
 
     def wedge_velocity(self, twist: Float[Array, " n"]) -> Float[Array, "3"]:
-        """Of the solid grains that go with the foot, m/s, surface frame."""
+        """Velocity of the solid grains that go with the foot, m/s, surface frame."""
         return (self.mass_arm * twist).sum(-1)
 
     def potential(self, twist):

@@ -98,7 +98,7 @@ class WedgeFoot(FootMedium):
     kind: str = eqx.field(static=True)
 
     def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
-        """A round sole is met at its lowest point, wherever it has rolled to; a flat one at its centre."""
+        """The lowest point of a round sole, wherever it has rolled to; the centre of a flat one."""
         if self.sole.is_flat:
             return None
         return -self.sole.clearance * np.array([0, 0, 1], foot.depth.dtype)

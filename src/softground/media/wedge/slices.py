@@ -30,7 +30,7 @@ class Slices(eqx.Module):
 
     @property
     def depths(self) -> Float[Array, " s"]:
-        """Of the slices' reference points, m."""
+        """Depths of the slices' reference points, m."""
         return self.depth_at(self.offset)
 
     def depth_at(self, offset: Float[Array, "*s"]) -> Float[Array, "*s"]:

@@ -95,8 +95,10 @@ def _walks(kind: str) -> Walks:
 
 @cache
 def identifier() -> TerrainIdentifier:
-    """Of the strength of the ground, by the law of the paper whichever the ground is."""
-    return TerrainIdentifier(robot(), replace(biped_law(), zeta=GUESS[0]), ("zeta",), noise=NOISE, doubt=TOUCH_DOWN)
+    """Identifier of the strength of the ground, by the law of the paper whichever the ground is."""
+    return TerrainIdentifier(
+        robot(), replace(biped_law(), zeta=GUESS[0]), ("zeta",), noise=NOISE, uncertainty=TOUCH_DOWN
+    )
 
 
 @cache

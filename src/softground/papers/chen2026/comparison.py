@@ -28,7 +28,7 @@ TESTED = {"proposed": "", "unified": ", unified model"}
 """Models that are to be better than the rigid assumption, and how their checks are told apart."""
 NOTES = [
     'The "experiment" is the 3D biped on 3D-RFT sand: the measurements are not public. The models start from its state '
-    "at touch-down and are given its motor torques, nothing else; zeta, lambda and the shear come from pushing and "
+    "at touch-down and are given its actuator torques, nothing else; zeta, lambda and the shear come from pushing and "
     "dragging the foot once, before any walk.",
     '"printed" and "proposed" are the planar models, on the law as printed and with shear below the wedge. '
     "The frontal plane takes depth and F_z from the sagittal one. (9) alone is far from the sideways force of the "

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 
 from softground.bridges.side_pictures import blank
 from softground.control.stepping import Walks
-from softground.control.terrain_identification import Belief, Doubt, Sensed, TerrainIdentifier
+from softground.control.terrain_identification import Belief, Sensed, TerrainIdentifier, Uncertainty
 from softground.papers.chen2026.experiment import DT, biped_law, fall_of, robot, walk, walks_on
 from softground.papers.chen2026.sensing import NOISE, SAMPLES, carrying, sensed_steps
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, below
@@ -30,7 +30,7 @@ from softground.runs.figures import COLOURS, STYLE
 
 PARAMETERS = ("zeta", "saturation_length")
 GUESS = (1.0, 0.05)  # N/cm3, m: what the robot takes the ground for at first
-TOUCH_DOWN = Doubt(level=0.003)
+TOUCH_DOWN = Uncertainty(height=0.003)
 """Identification begins when a foot touches down, by the gait's clock: its depth is known to a few millimetres then."""
 DEPTH = 0.003  # m, assumed at touch-down
 FIRST = 5  # step with which identification begins
@@ -56,7 +56,7 @@ class Case(NamedTuple):
         return f"{self.ground}{known}, {self.speed:g} m/s"
 
 
-class Course(NamedTuple):
+class History(NamedTuple):
     """Beliefs at every sample; leading axis of seeds, the first without noise."""
 
     parameters: Float[np.ndarray, "n t 2"]
@@ -66,9 +66,9 @@ class Course(NamedTuple):
     def steps(self) -> int:
         return self.parameters.shape[1] // SAMPLES
 
-    def after(self, steps: int) -> Course:
+    def after(self, steps: int) -> History:
         """At the end of a step; without the axis of samples."""
-        return Course(*(values[:, steps * SAMPLES - 1] for values in self))
+        return History(*(values[:, steps * SAMPLES - 1] for values in self))
 
 
 FAULTS: dict[str, Callable[[Sensed], Sensed]] = {
@@ -115,35 +115,35 @@ def _steps(options: Options) -> int:
 
 
 def steps_to_seconds(steps: int) -> float:
-    """Of a walk that has these steps, and one more sample."""
+    """Duration (s) of a walk that has these steps, and one more sample."""
     return (steps * SAMPLES + 1) * DT
 
 
 @cache
 def identifier() -> TerrainIdentifier:
     medium = replace(biped_law(), zeta=GUESS[0], saturation_length=GUESS[1])
-    return TerrainIdentifier(robot(), medium, PARAMETERS, noise=NOISE, doubt=TOUCH_DOWN)
+    return TerrainIdentifier(robot(), medium, PARAMETERS, noise=NOISE, uncertainty=TOUCH_DOWN)
 
 
 @cache
 def _program():
     both = identifier()
 
-    def course(sensed) -> Belief:
+    def history(sensed) -> Belief:
         return both.over(both.start(sensed.q[0], DEPTH, carrying(FIRST)), sensed)
 
-    return jax.jit(jax.vmap(course))
+    return jax.jit(jax.vmap(history))
 
 
-def identified(run: Run, steps: int, seeds: list[int | None]) -> Course:
+def identified(run: Run, steps: int, seeds: list[int | None]) -> History:
     """What is believed over these steps, for sensors with noise of each seed (None: without)."""
     return believed([sensed_steps(run, FIRST, steps, seed) for seed in seeds])
 
 
-def believed(streams: Sequence[Sensed]) -> Course:
+def believed(streams: Sequence[Sensed]) -> History:
     """What is believed over streams of sensor readings that begin with step `FIRST`."""
     beliefs = _program()(jax.tree.map(lambda *of: np.stack(of), *streams))
-    return Course(np.asarray(beliefs.parameters), np.asarray(beliefs.deviations))
+    return History(np.asarray(beliefs.parameters), np.asarray(beliefs.deviations))
 
 
 def perform(options: Options) -> Findings:
@@ -155,11 +155,11 @@ def perform(options: Options) -> Findings:
         )
         for case in found
     ]
-    courses = [(case, identified(case.run, steps, seeds)) for case in found if case.fall is None]
-    for case, course in courses:
-        checks += _checks(case, course)
-    rows = [row for case, course in courses for row in _rows(case, course)]
-    faulty = _faulty(courses[0][0], steps) if courses else []
+    histories = [(case, identified(case.run, steps, seeds)) for case in found if case.fall is None]
+    for case, history in histories:
+        checks += _checks(case, history)
+    rows = [row for case, history in histories for row in _rows(case, history)]
+    faulty = _faulty(histories[0][0], steps) if histories else []
     if faulty:
         worst = max(abs(row[f"off after {SOON} (%)"]) for row in faulty) / 100
         checks.append(below(f"zeta with wrong sensors: greatest error after {SOON} steps", worst, BEARABLE))
@@ -170,9 +170,9 @@ def perform(options: Options) -> Findings:
             Table("steps", "What is believed after some steps; noisy: root mean square over draws", rows),
             Table("faults", "zeta by sensors that are wrong all the time, on the first ground", faulty),
         ],
-        figures={"identification": figure(courses)} if courses else {},
+        figures={"identification": figure(histories)} if histories else {},
         notes=[
-            f"Known to the robot are motor torques (noise {NOISE.torque:g} N m), joint angles and rates "
+            f"Known to the robot are actuator torques (noise {NOISE.torque:g} N m), joint angles and rates "
             f"({NOISE.joint_rate:g} rad/s), the orientation of the base, its angular ({NOISE.base_rate:g} rad/s) and "
             f"linear velocity ({NOISE.base_velocity:g} m/s); new noise is drawn every 2 ms. Not known: forces, the "
             "height of the base over the ground, and the ground. The first guess is zeta = "
@@ -190,13 +190,13 @@ def perform(options: Options) -> Findings:
     )
 
 
-def _checks(case: Case, course: Course) -> list[Check]:
-    zeta, length = np.moveaxis(course.after(course.steps).parameters, -1, 0)
+def _checks(case: Case, history: History) -> list[Check]:
+    zeta, length = np.moveaxis(history.after(history.steps).parameters, -1, 0)
     if case.truth is None:
         off = np.abs(zeta / by_push_and_drag()[0] - 1)
         return [below(f"zeta on {case.label}: off what a push says", off.max(), 0.2)]
-    error = np.abs(course.after(SOON).parameters[:, 0] / case.truth[0] - 1)
-    deviation = course.after(course.steps).deviations[:, 1]
+    error = np.abs(history.after(SOON).parameters[:, 0] / case.truth[0] - 1)
+    deviation = history.after(history.steps).deviations[:, 1]
     off = np.abs(np.log(length / case.truth[1]) / deviation)
     return [
         below(f"zeta on {case.label}: error after {SOON} steps, without noise", error[0], GOOD),
@@ -206,11 +206,11 @@ def _checks(case: Case, course: Course) -> list[Check]:
     ]
 
 
-def _rows(case: Case, course: Course) -> list[Row]:
+def _rows(case: Case, history: History) -> list[Row]:
     truth = _reference(case)
     rows: list[Row] = []
-    for steps in (count for count in LOOKED_AT if count <= course.steps):
-        parameters, deviations = course.after(steps)
+    for steps in (count for count in LOOKED_AT if count <= history.steps):
+        parameters, deviations = history.after(steps)
         error = parameters[:, 0] / truth[0] - 1
         rows.append(
             {
@@ -233,9 +233,9 @@ def _rows(case: Case, course: Course) -> list[Row]:
 def _faulty(case: Case, steps: int) -> list[Row]:
     """How far zeta is off, in percent, where sensors are wrong."""
     noisy = sensed_steps(case.run, FIRST, steps, 0)
-    course = believed([fault(noisy) for fault in FAULTS.values()])
+    history = believed([fault(noisy) for fault in FAULTS.values()])
     off = {
-        count: course.after(count).parameters[:, 0] / _reference(case)[0] - 1 for count in LOOKED_AT if count <= steps
+        count: history.after(count).parameters[:, 0] / _reference(case)[0] - 1 for count in LOOKED_AT if count <= steps
     }
     return [
         {"fault": name} | {f"off after {count} (%)": 100 * float(of[row]) for count, of in off.items()}
@@ -253,16 +253,16 @@ def by_push_and_drag() -> tuple[float, float]:
     return float(biped_law().zeta), float(biped_law().saturation_length)
 
 
-def figure(courses: list[tuple[Case, Course]]) -> Figure:
+def figure(histories: list[tuple[Case, History]]) -> Figure:
     """Beliefs over steps at the first speed: zeta, which takes one step, and lambda; a column for each ground."""
-    speed = courses[0][0].speed
-    shown = [(case, course) for case, course in courses if case.speed == speed]
+    speed = histories[0][0].speed
+    shown = [(case, history) for case, history in histories if case.speed == speed]
     with matplotlib.rc_context(STYLE):
         result = blank(1.2 + 1.9 * len(shown), 3.8)
         panels = result.subplots(2, len(shown), sharex="row", sharey="row", squeeze=False)
-        for column, (case, course) in zip(panels.T, shown, strict=True):
+        for column, (case, history) in zip(panels.T, shown, strict=True):
             for number, axes in enumerate(column):
-                _draw(axes, course, number, _reference(case)[number])
+                _draw(axes, history, number, _reference(case)[number])
             column[0].set_title(case.label, fontsize=8)
             column[1].set_xlabel("steps")
         panels[0, 0].set(ylabel="zeta (N/cm3)", xlim=(0, SOON), ylim=(0, 4.5))
@@ -271,9 +271,9 @@ def figure(courses: list[tuple[Case, Course]]) -> Figure:
     return result
 
 
-def _draw(axes: Axes, course: Course, number: int, reference: float) -> None:
-    steps = np.arange(1, course.parameters.shape[1] + 1) / SAMPLES
-    mean, factor = course.parameters[:, :, number], np.exp(2 * course.deviations[1, :, number])
+def _draw(axes: Axes, history: History, number: int, reference: float) -> None:
+    steps = np.arange(1, history.parameters.shape[1] + 1) / SAMPLES
+    mean, factor = history.parameters[:, :, number], np.exp(2 * history.deviations[1, :, number])
     axes.fill_between(steps, mean[1] / factor, mean[1] * factor, color=COLOURS[1], alpha=0.15, lw=0)
     noisy = axes.plot(steps, mean[1:].T, color=COLOURS[1], lw=0.8)
     noisy[0].set_label("noisy (band: 2 deviations)")

@@ -30,7 +30,7 @@ GROUND = Wedge()
 DEPTHS = np.linspace(0.0, 0.05, 51)  # m
 SHOWN = (0.004, 0.025)  # m, depths at which the wedge is drawn
 DIRECTIONS = np.deg2rad(np.arange(-180.0, 180.0, 2.0) + 1.0)
-"""Of motion in the x-z plane, from +x; -90 degrees is straight down."""
+"""Directions of motion in the x-z plane, from +x; -90 degrees is straight down."""
 GOING_DOWN = DIRECTIONS[DIRECTIONS < 0]
 PROBE = 0.025  # m, depth at which forces are compared over directions
 RFT = "RFT on the bare sole"

@@ -4,7 +4,7 @@ A leg pinned to the ground has no slip and no sinkage; the paper adds them as co
 plane (1), y_s and z_s in the frontal plane (6). Both models are ordinary robots of this library, with two slides at the
 stance foot (sagittal.xml, frontal.xml); the rigid-ground assumption is the same file with the slides locked.
 
-The paper's coordinates are absolute angles of the links, ours the robot's motor angles and the absolute angle of the
+The paper's coordinates are absolute angles of the links, ours the robot's actuator angles and the absolute angle of the
 stance link: a constant matrix leads from one to the other (the paper's S).
 """
 
@@ -19,7 +19,8 @@ from softground.robots import Robot
 SAGITTAL_SLIDES, FRONTAL_SLIDES = ("x_s", "z_s"), ("y_s", "z_s")
 
 #: Absolute pitch about +y of (swing thigh, swing calf, stance thigh, stance calf, trunk), the paper's q1 .. q5, from
-#: the sagittal model's angles (stance pitch; calf and thigh motors of the stance leg; thigh and calf of the swing leg).
+#: the sagittal model's angles (stance pitch; calf and thigh actuators of the stance leg; thigh and calf of the swing
+# leg).
 SAGITTAL_ANGLES = np.array(
     [
         [1.0, -1.0, -1.0, 1.0, 0.0],
@@ -29,7 +30,8 @@ SAGITTAL_ANGLES = np.array(
         [1.0, -1.0, -1.0, 0.0, 0.0],
     ]
 )
-#: Absolute roll about +x of (stance leg, trunk, swing leg) from the frontal model's angles (stance roll, hip motors of
+#: Absolute roll about +x of (stance leg, trunk, swing leg) from the frontal model's angles (stance roll, hip actuators
+# of
 #: the stance and the swing leg). The paper measures the line between the hips from the vertical: its q2 is pi/2 more.
 FRONTAL_ANGLES = np.array([[1.0, 0.0, 0.0], [1.0, -1.0, 0.0], [1.0, -1.0, 1.0]])
 

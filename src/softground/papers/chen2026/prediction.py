@@ -1,7 +1,7 @@
 """IV.A: what models make of a stance of the experiment, on sand and with the rigid-ground assumption.
 
-A prediction starts from the robot's state at touch-down and is given its motor torques, sample by sample (the paper's
-torque feedback), and nothing else of the stance. `MODELS`:
+A prediction starts from the robot's state at touch-down and is given its actuator torques, sample by sample (the
+paper's torque feedback), and nothing else of the stance. `MODELS`:
 
 printed    the augmented models of the paper, one per plane, on the law as printed, (8) and (9);
 proposed   the same on the law with shear below the wedge;
@@ -89,7 +89,7 @@ def described(whole: Motions) -> Measured:
     way = place - place[:, :1]
     depth = robot().feet[0].clearance - place[:, :, 2]
     stance, swing = 3 * foot[:, None] + np.arange(3), 3 * (1 - foot[:, None]) + np.arange(3)
-    of = lambda values, motors: np.take_along_axis(values, motors[:, None], axis=2)  # noqa: E731
+    of = lambda values, actuators: np.take_along_axis(values, actuators[:, None], axis=2)  # noqa: E731
     angles, rates = q[:, :, 7:], v[:, :, 6:]
     (st, sw), (st_rate, sw_rate), (st_torque, sw_torque) = (
         (of(x, stance), of(x, swing)) for x in (angles, rates, torque)

@@ -79,7 +79,7 @@ class Rates(NamedTuple):
 
 
 def rates_of(angle: Float[np.ndarray, " t"], middle: tuple[float, float] = MIDDLE) -> Rates:
-    """Of a mean rolling angle over a stance."""
+    """Rates of a mean rolling angle over a stance."""
     ends = np.array([0.0, *middle, 1.0])
     at = np.interp(ends, np.linspace(0, 1, len(angle)), angle)
     return Rates(*map(float, np.diff(at) / np.diff(ends)))

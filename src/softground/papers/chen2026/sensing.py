@@ -1,4 +1,4 @@
-"""What the sensors of the walking biped show: motor torques, joint angles and rates, and how its base moves."""
+"""What the sensors of the walking biped show: actuator torques, joint angles and rates, and how its base moves."""
 
 from __future__ import annotations
 

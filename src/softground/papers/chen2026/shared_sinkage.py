@@ -35,7 +35,7 @@ IS_VERTICAL = np.arange(6) == 2
 
 
 class Sinkage(NamedTuple):
-    """Of a stance foot, at a moment or over a stance (leading axes)."""
+    """Sinkage of a stance foot, at a moment or over a stance (leading axes)."""
 
     depth: Float[Array, "*t"]  # m
     velocity: Float[Array, "*t"]  # m/s, upwards, at which the step ends
@@ -43,7 +43,7 @@ class Sinkage(NamedTuple):
 
 
 def sinkage_of(sagittal: StanceMotion) -> Sinkage:
-    """Of a stance of the sagittal model. A step's force goes with the velocity at its end."""
+    """Sinkage in a stance of the sagittal model. A step's force goes with the velocity at its end."""
     velocity = jnp.concatenate([sagittal.v[1:, 1], sagittal.v[-1:, 1]])
     return Sinkage(sagittal.sinkage, velocity, sagittal.force[:, 1])
 

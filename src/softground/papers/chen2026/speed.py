@@ -32,8 +32,8 @@ def perform(options: Options) -> Findings:
         tables=[Table("speed", "One stance of 0.2 s", [{"model": name} | row for name, row in rows.items()])],
         notes=[
             f"Steps of {1e3 * DT:g} ms in one compiled loop, records kept; the robot touches down with its leg tipping "
-            "and its joints held by servos. Processor time, the least of several repetitions: other programs on the "
-            "machine hardly change it.",
+            "and its joints held by PD control. Processor time, the least of several repetitions: other programs on "
+            "the machine hardly change it.",
         ],
     )
 
@@ -41,8 +41,8 @@ def perform(options: Options) -> Findings:
 def measure(stance: Stance, repeats: int) -> Row:
     """Processor time of one stance, and by how much real time takes longer."""
     posture = np.asarray(stance.robot.posture)
-    motors = posture[np.array(stance.robot.dof_q)[list(stance.robot.actuated)]]
-    control = Control(position=motors, kp=300.0, kd=10.0)  # type: ignore[arg-type]
+    actuators = posture[np.array(stance.robot.dof_q)[list(stance.robot.actuated)]]
+    control = Control(position=actuators, kp=300.0, kd=10.0)  # type: ignore[arg-type]
     velocity = np.zeros(stance.robot.nv)
     velocity[1:3] = -0.2, 0.4  # m/s down, rad/s
     start, steps = stance.start(v=velocity), round(STANCE / DT)

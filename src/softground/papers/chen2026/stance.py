@@ -49,12 +49,12 @@ class StanceMotion(eqx.Module):
 
     @property
     def slip(self) -> Float[Array, " t"]:
-        """Of the contact point since the stance began, m: x_s or y_s."""
+        """Slip of the contact point since the stance began, m: x_s or y_s."""
         return self.q[:, 0]
 
     @property
     def sinkage(self) -> Float[Array, " t"]:
-        """Of the contact point, m, positive below the surface: -z_s."""
+        """Sinkage of the contact point, m, positive below the surface: -z_s."""
         return -self.q[:, 1]
 
 

@@ -14,9 +14,9 @@ from softground.control.stepping import SteppingGait
 from softground.papers.chen2026.experiment import DT, GAIT, GROUNDS, SPEEDS, STEADY, fall_of, stances, walk, walks
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, above, between
 from softground.runs import Run
+from softground.runs.actuator_work import actuator_power
 from softground.runs.cost_of_transport import Cost, walk_cost, with_way
 from softground.runs.figures import COLOURS, STYLE
-from softground.runs.motor_work import motor_power
 
 PAPER_RATIO = (1.12, 1.62)
 PAPER_HUMAN_RATIO = (2.08, 2.67)
@@ -158,7 +158,7 @@ def _rows(costs: dict[str, dict[float, Cost]], ratio: dict[float, float]) -> lis
     return [
         {"speed (m/s)": speed, "v / sqrt(g h)": costs["rigid"][speed].dimensionless_speed}
         | {ground: _number(of[speed]) for ground, of in costs.items()}
-        | {f"{ground}, each motor by itself": of[speed].per_motor for ground, of in costs.items()}
+        | {f"{ground}, each actuator by itself": of[speed].per_actuator for ground, of in costs.items()}
         | {f"{ground}, power / weight (m/s)": _number(of[speed]) * of[speed].speed for ground, of in costs.items()}
         | {"sand / rigid": ratio[speed]}
         for speed in ratio
@@ -169,7 +169,7 @@ def over_stance(ground: str, speed: float, count: int = 10) -> tuple[np.ndarray,
     """Cost of transport as it adds up over a stance: mean and deviation; energy so far over the way of the stance."""
     curves = []
     run = with_way(walk(ground, speed))
-    run = run.assign(power=("time", motor_power(run).sum(axis=1)))
+    run = run.assign(power=("time", actuator_power(run).sum(axis=1)))
     for stance in stances(run, count):
         way = stance.samples["way"].values
         energy = np.cumsum(np.abs(stance.samples["power"].values)) * DT

@@ -1,4 +1,4 @@
-"""Beyond the paper: no prior parameters at all, and a controller that minds how well it knows the ground."""
+"""Beyond the paper: no prior parameters at all, and a controller that weighs how well it knows the ground."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ def perform(options: Options) -> Findings:
             NOISE_NOTE,
             f"The ground is {PLACE}. Guesses are wrong by a factor of {FACTOR:g}; the estimator works, and the "
             "controller uses what it finds, from the first tick on.",
-            "'Cautious' adds to the task of the wrench rates its variance over what the ground may be (ContactDoubt), "
-            "from the estimator's covariance, which is large after every touch-down.",
+            "'Cautious' adds to the task of the wrench rates its variance over what the ground may be "
+            "(ContactUncertainty), from the estimator's covariance, which is large after every touch-down.",
         ],
     )
 

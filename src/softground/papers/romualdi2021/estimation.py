@@ -19,6 +19,7 @@ from softground.papers.romualdi2021.walks import (
     NOISE_NOTE,
     SECONDS,
     WALK_NOTE,
+    icub,
     noisy,
     sigma_over_step,
     stances,
@@ -105,7 +106,7 @@ def perform(options: Options) -> Findings:
 
 def truth(ground: Changing, quantity: str, run: Run) -> Float[np.ndarray, "n f"]:
     """Value under each foot over time: where it came down last."""
-    x = run.foot_poses()[0][..., 0]
+    x = run.foot_poses(icub())[0][..., 0]
     values = np.empty(x.shape)
     for foot in range(x.shape[1]):
         for first, _ in stances(run, foot):

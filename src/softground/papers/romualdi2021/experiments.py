@@ -13,6 +13,7 @@ from softground.papers.romualdi2021.walks import (
     SECONDS,
     WALK_NOTE,
     Place,
+    icub,
     outcome,
     walk_icub,
     wrench_rate,
@@ -78,13 +79,13 @@ def _checks(number: int, found: dict[str, Row]) -> list[Check]:
             below(f"experiment 1: error of the CoM under TSID-{name.capitalize()}", row["com_error_max_mm"], 10.0, "mm")
             for name, row in found.items()
         ]
-    wanted = {"compliant": "success", "rigid": "failure"}
+    expected = {"compliant": "success", "rigid": "failure"}
     return checks + [
         Check(
-            f"experiment {number}: TSID-{name.capitalize()} {'walks' if wanted[name] == 'success' else 'falls'}",
-            row["outcome"] == wanted[name],
+            f"experiment {number}: TSID-{name.capitalize()} {'walks' if expected[name] == 'success' else 'falls'}",
+            row["outcome"] == expected[name],
             row["ended"],
-            wanted[name],
+            expected[name],
         )
         for name, row in found.items()
     ]
@@ -120,12 +121,12 @@ def figure(number: int, place: Place, runs: Runs) -> Figure:
 
 def _draw(panels, name: str, run: Run) -> None:
     time, style = run["time"].values, {"color": HUES[name], "lw": 0.9}
-    centre, wanted = run["center_of_mass"].values, run["com_reference"].values
-    foot = run.foot_poses()[0][:, 0]
-    limits = [(low - 0.05, high + 0.05) for low, high in zip(wanted.min(axis=0), wanted.max(axis=0), strict=True)]
+    centre, desired = run["center_of_mass"].values, run["com_reference"].values
+    foot = run.foot_poses(icub())[0][:, 0]
+    limits = [(low - 0.05, high + 0.05) for low, high in zip(desired.min(axis=0), desired.max(axis=0), strict=True)]
     for axis in range(2):
         if name == "compliant":  # which walks to the end: its reference is whole
-            panels[0, axis].plot(time, wanted[:, axis], color=COLOURS[6], lw=2.0, alpha=0.35, label="reference")
+            panels[0, axis].plot(time, desired[:, axis], color=COLOURS[6], lw=2.0, alpha=0.35, label="reference")
             panels[0, axis].set_ylim(limits[axis])
         panels[0, axis].plot(time, centre[:, axis], label=f"TSID-{name.capitalize()}", **style)
     panels[1, 0].plot(time, run["wrench_world"].sel(wrench_axis="fz").values[:, 0], **style)

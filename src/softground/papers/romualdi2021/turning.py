@@ -36,14 +36,14 @@ def perform(options: Options) -> Findings:
     title = f"iCub turns at {TURN_RATE:g} rad/s, {PLACE}"
     run = walk_icub("compliant", PLACE.medium, PLACE.belief, until, turn_rate=TURN_RATE, title=title)
     judged = verdict(run)
-    heading, wanted = np.degrees(trunk_yaw(run)), np.degrees(planned_yaw(run))
-    left = float(abs(heading[-1] - wanted[-1]))
+    heading, desired = np.degrees(trunk_yaw(run)), np.degrees(planned_yaw(run))
+    left = float(abs(heading[-1] - desired[-1]))
     found = judged.as_dict() | {
         "steps": steps_taken(run),
         "turned_deg": float(heading[-1] - heading[0]),
-        "planned_turn_deg": float(wanted[-1] - wanted[0]),
+        "planned_turn_deg": float(desired[-1] - desired[0]),
         "heading_error_at_end_deg": left,
-        "heading_error_max_deg": float(np.abs(heading - wanted).max()),
+        "heading_error_max_deg": float(np.abs(heading - desired).max()),
     }
     checks = [Check("ours: iCub walks the curve", judged.success, judged.ended, "finished")]
     if not options.quick:
@@ -80,7 +80,7 @@ def planned_yaw(run: Run) -> Float[np.ndarray, " n"]:
 def figure(run: Run) -> Figure:
     """From above: soles where they stood, the centre of mass and its reference."""
     outline = icub().feet[0].shape.outline
-    place, rotation = run.foot_poses()
+    place, rotation = run.foot_poses(icub())
     yaw = np.arctan2(rotation[..., 1, 0], rotation[..., 0, 0])
     with matplotlib.rc_context(STYLE):
         result = blank(7.2, 4.0)

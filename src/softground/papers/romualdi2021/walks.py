@@ -25,7 +25,7 @@ SECONDS = 10.0  # of a walk
 QUICK_SECONDS = 2.2  # of it that quick studies simulate: up to the first touch-down
 
 WALK_NOTE = (
-    f"iCub, 23 motors, walks straight at {SPEED:g} m/s (mean of full steps) with steps of 1 s, "
+    f"iCub, 23 actuators, walks straight at {SPEED:g} m/s (mean of full steps) with steps of 1 s, "
     "0.4 s of it on both feet; controller at 1 kHz, simulator at a fifth of b / k or finer. "
     "One set of gains for each controller, all rows."
 )
@@ -53,7 +53,7 @@ class Place(NamedTuple):
 
     @property
     def belief(self) -> Belief:
-        """Of a controller that knows it."""
+        """Belief of a controller that knows it."""
         return Belief(self.k, self.b)
 
     def __str__(self) -> str:

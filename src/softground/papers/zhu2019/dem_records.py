@@ -1,4 +1,4 @@
-"""What our DEM recorded along the courses: shipped as small tables, or recorded again.
+"""What our DEM recorded along the trajectories: shipped as small tables, or recorded again.
 
 The bed is that of `DemRig()` (beads of zhu2019 but for their modulus), seed 1; wrenches are on the foot, at the
 sole's centre, in the surface frame. A table has a comment line with where it comes from.
@@ -15,7 +15,7 @@ import numpy as np
 from softground.errors import FileFormatError
 from softground.experiments.protocol import Recording
 from softground.media.base import COMPONENTS
-from softground.papers.zhu2019.courses import COURSES
+from softground.papers.zhu2019.trajectories import TRAJECTORIES
 from softground.whole_file import write_whole
 
 FOLDER = files("softground") / "papers" / "data"
@@ -23,18 +23,18 @@ COLUMNS = "time_s,fx_n,fz_n,ty_nm"
 SEED = 1
 
 
-def shipped(course: str) -> Recording | None:
-    """The record of a course that comes with the package, None where there is none."""
-    path = Path(str(FOLDER / f"dem_{course}.csv"))
+def shipped(trajectory: str) -> Recording | None:
+    """The record of a trajectory that comes with the package, None where there is none."""
+    path = Path(str(FOLDER / f"dem_{trajectory}.csv"))
     return read_record(path) if path.is_file() else None
 
 
-def record_again(course: str, on_line=lambda done, total: None) -> Recording:
-    """Drive the foot along a course now: minutes on one core. Needs LAMMPS."""
+def record_again(trajectory: str, on_line=lambda done, total: None) -> Recording:
+    """Drive the foot along a trajectory now: minutes on one core. Needs LAMMPS."""
     from softground.experiments.rigs.dem import DemRig  # LAMMPS is an extra
     from softground.experiments.rigs.dem.path import record_along
 
-    return record_along(DemRig(), COURSES[course](), SEED, on_line)
+    return record_along(DemRig(), TRAJECTORIES[trajectory](), SEED, on_line)
 
 
 def write_record(path: Path, record: Recording, settings: dict) -> Path:
@@ -49,7 +49,7 @@ def read_record(path: Path) -> Recording:
     """A table as a record."""
     lines = path.read_text(encoding="utf-8").splitlines()
     if len(lines) < 4 or lines[1] != COLUMNS:
-        raise FileFormatError(f"{path} is not a record of a course: its second line must be {COLUMNS}")
+        raise FileFormatError(f"{path} is not a record of a trajectory: its second line must be {COLUMNS}")
     try:
         rows = np.array([[float(word) for word in line.split(",")] for line in lines[2:]])
     except ValueError as error:

@@ -19,7 +19,7 @@ from softground.surfaces import Plane
 
 HEIGHT = 0.02  # m, from which the object is dropped
 SLOPE = np.deg2rad(5.0)
-"""Of the "slightly sloped terrain", which the paper does not give."""
+"""Slope of the "slightly sloped terrain", which the paper does not give."""
 TILT = 0.2  # rad (IV.C.2)
 SECONDS = {False: 3.0, True: 1.5}
 #: name: (slope of the ground, tilt of the object), rad

@@ -1,40 +1,43 @@
-"""Fig. 8: a foot along a curved course, where the ground's memory shows; simulated without it and with it."""
+"""Fig. 8: a foot along a curved trajectory, where the ground's memory shows; simulated without it and with it."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from softground.experiments.course import Course
+from softground.experiments.trajectory import FootTrajectory
 from softground.media.memory import Remembering
 from softground.papers.study import Findings, Options, Row, Study, Table, above, below
 from softground.papers.zhu2019 import foot_study
-from softground.papers.zhu2019.courses import COURSES
 from softground.papers.zhu2019.tracking import NAMES, Track, errors, follow, recorded
+from softground.papers.zhu2019.trajectories import TRAJECTORIES
 
 RIGHT_SIZE = 0.6
 """Greatest error at which the simulator still predicts "the general trend and approximate magnitudes"."""
 IMPROVEMENT = 1 / 3
-"""By which memory must lower the error on the curved course."""
+"""By which memory must lower the error on the curved trajectory."""
 OTHERS = ("straight", "revisited", "slowed")
-"""Courses beside the curved one. The memory was identified on that and, with half its weight, on the straight one."""
+"""Trajectories beside the curved one.
+
+The memory was identified on that and, with half its weight, on the straight one.
+"""
 HIGH, DROPPED = 0.9, 0.8
 """Share of its peak that a resistance which "stays high" has left at the deepest point at least, and one that "drops"
 at most."""
 
 
 def perform(options: Options) -> Findings:
-    course, record = COURSES["curved"](), foot_study.dem_record("curved", options)
+    trajectory, record = TRAJECTORIES["curved"](), foot_study.dem_record("curved", options)
     ground = foot_study.bead_ground(options)
     grounds = {"without memory": ground.medium, "with memory": Remembering(ground.medium)}
     dt = 0.004 if options.quick else 0.001
-    tracks = {label: follow(medium, course, dt) for label, medium in grounds.items()}
+    tracks = {label: follow(medium, trajectory, dt) for label, medium in grounds.items()}
     plain = tracks["without memory"]
-    _, measured = recorded(record, course, plain.time)
+    _, measured = recorded(record, trajectory, plain.time)
     found = {label: errors(track.wrench, measured) for label, track in tracks.items()}
     gain = 1 - found["with memory"]["together"] / found["without memory"]["together"]
-    left = {label: _left_at_deepest(course, track.time, track.wrench) for label, track in tracks.items()}
-    left["DEM"] = _left_at_deepest(course, plain.time, measured)
-    others = {} if options.quick else _other_courses(options, grounds, dt)
+    left = {label: _left_at_deepest(trajectory, track.time, track.wrench) for label, track in tracks.items()}
+    left["DEM"] = _left_at_deepest(trajectory, plain.time, measured)
+    others = {} if options.quick else _other_trajectories(options, grounds, dt)
     rows: list[Row] = [
         {
             "component": name,
@@ -55,18 +58,18 @@ def perform(options: Options) -> Findings:
             ),
             below("measured resistance drops: the same of DEM", left["DEM"], DROPPED),
             below("ours: with memory it drops too", left["with memory"], DROPPED),
-            above("ours: memory lowers the error on the curved course by", gain, IMPROVEMENT),
+            above("ours: memory lowers the error on the curved trajectory by", gain, IMPROVEMENT),
         ],
         metrics={
             "errors": found,
             "improvement": gain,
             "left_at_deepest": left,
-            "other_courses": others,
+            "other_trajectories": others,
             "ground": ground.origin,
             "converged": all(track.converged for track in tracks.values()),
         },
         tables=[
-            Table("errors", "Errors on the curved course", rows),
+            Table("errors", "Errors on the curved trajectory", rows),
             *_other_table(others),
             Table(
                 "series_without_memory", "The foot over time, without memory", foot_study.series_rows(plain, measured)
@@ -77,14 +80,14 @@ def perform(options: Options) -> Findings:
                 foot_study.series_rows(tracks["with memory"], measured),
             ),
         ],
-        figures={"foot_curved": foot_study.figure(course, record, tracks)},
+        figures={"foot_curved": foot_study.figure(trajectory, record, tracks)},
         notes=[
-            "The authors' time series are not public: the reference is our DEM of beads along a course of our own, "
+            "The authors' time series are not public: the reference is our DEM of beads along a trajectory of our own, "
             "where the paper's is a robot's foot in pebbles.",
             f"The simulated ground: {ground.origin}.",
-            "Memory is `softground.media.memory.Remembering`, ours. Its numbers were identified on this very course "
-            "(scripts/identify_memory.py), so that the error with it is one of fit here; the courses revisited and "
-            "slowed took no part.",
+            "Memory is `softground.media.memory.Remembering`, ours. Its numbers were identified on this very "
+            "trajectory (scripts/identify_memory.py), so that the error with it is one of fit here; the trajectories "
+            "revisited and slowed took no part.",
             "On a revisited spot DEM beads are softer at first, not firmer: the foot leaves a hole that fills loosely. "
             "Below its old depth the resistance is as it was, within 10 %. The memory has no compaction therefore.",
             "Torque is about the point 0.1572 m above the sole's centre; together, torques are divided by 0.1 m.",
@@ -97,27 +100,27 @@ def _each(tracks: dict[str, Track], name: str):
     return [(NAMES.index(name), label, track) for label, track in tracks.items()]
 
 
-def _other_courses(options: Options, grounds: dict, dt: float) -> dict[str, dict[str, float]]:
-    """Errors on the other courses: {course: {label: error of all components together}}."""
+def _other_trajectories(options: Options, grounds: dict, dt: float) -> dict[str, dict[str, float]]:
+    """Errors on the other trajectories: {trajectory: {label: error of all components together}}."""
     found = {}
     for name in OTHERS:
-        course, record = COURSES[name](), foot_study.dem_record(name, options)
+        trajectory, record = TRAJECTORIES[name](), foot_study.dem_record(name, options)
         found[name] = {}
         for label, medium in grounds.items():
-            track = follow(medium, course, dt)
-            _, measured = recorded(record, course, track.time)
+            track = follow(medium, trajectory, dt)
+            _, measured = recorded(record, trajectory, track.time)
             found[name][label] = errors(track.wrench, measured)["together"]
     return found
 
 
 def _other_table(others: dict[str, dict[str, float]]) -> list[Table]:
-    rows: list[Row] = [{"course": name} | found for name, found in others.items()]
-    return [Table("other_courses", "Errors on the other courses", rows)] if rows else []
+    rows: list[Row] = [{"trajectory": name} | found for name, found in others.items()]
+    return [Table("other_trajectories", "Errors on the other trajectories", rows)] if rows else []
 
 
-def _left_at_deepest(course: Course, time: np.ndarray, wrench: np.ndarray) -> float:
+def _left_at_deepest(trajectory: FootTrajectory, time: np.ndarray, wrench: np.ndarray) -> float:
     """Vertical force when the way down ends, over its greatest until then."""
-    deepest = int(np.searchsorted(time, course.time[np.argmax(course.depth)]))
+    deepest = int(np.searchsorted(time, trajectory.time[np.argmax(trajectory.depth)]))
     return float(wrench[deepest, 1] / wrench[: deepest + 1, 1].max())
 
 
@@ -128,7 +131,7 @@ def _correlation(track: Track, measured: np.ndarray, component: int) -> float:
 STUDY = Study(
     "zhu2019",
     "foot-curved",
-    "a foot along a curved course (Fig. 8)",
+    "a foot along a curved trajectory (Fig. 8)",
     "the simulator predicts the general trend and approximate magnitudes, but its resistance stays high as the way "
     "down slows, where the measured one drops: memory effects are not modelled.",
     perform,

@@ -1,4 +1,4 @@
-"""Fig. 7: a foot along a straight course, simulated wrenches against measured ones."""
+"""Fig. 7: a foot along a straight trajectory, simulated wrenches against measured ones."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from softground.experiments.database import WrenchDatabase
 from softground.experiments.learning.grid import component_weights
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, above, below
 from softground.papers.zhu2019 import foot_study
-from softground.papers.zhu2019.courses import COURSES
 from softground.papers.zhu2019.databases import sand_source
 from softground.papers.zhu2019.tracking import NAMES, errors, follow, recorded
+from softground.papers.zhu2019.trajectories import TRAJECTORIES
 
 LARGEST_ERROR = 0.30
 """What resistive force theory claims for its own field (the paper's II)."""
 
 
 def perform(options: Options) -> Findings:
-    course, record = COURSES["straight"](), foot_study.dem_record("straight", options)
+    trajectory, record = TRAJECTORIES["straight"](), foot_study.dem_record("straight", options)
     ground = foot_study.bead_ground(options)
-    track = follow(ground.medium, course, 0.004 if options.quick else 0.001)
-    _, measured = recorded(record, course, track.time)
+    track = follow(ground.medium, trajectory, 0.004 if options.quick else 0.001)
+    _, measured = recorded(record, trajectory, track.time)
     found = errors(track.wrench, measured)
     source = sand_source(options.sand)
     dissipation = dissipation_errors(source.database)
@@ -44,9 +44,9 @@ def perform(options: Options) -> Findings:
             Table("errors", "Errors by component", rows),
             Table("series", "The foot over time", foot_study.series_rows(track, measured)),
         ],
-        figures={"foot_straight": foot_study.figure(course, record, {"simulated": track})},
+        figures={"foot_straight": foot_study.figure(trajectory, record, {"simulated": track})},
         notes=[
-            "The authors' time series are not public: the reference is our DEM of beads along a course of our own, "
+            "The authors' time series are not public: the reference is our DEM of beads along a trajectory of our own, "
             "where the paper's is a robot's foot in sand.",
             f"The simulated ground: {ground.origin}.",
             "Torque is about the point 0.1572 m above the sole's centre; together, torques are divided by 0.1 m. DEM "
@@ -62,7 +62,7 @@ def perform(options: Options) -> Findings:
 
 
 def _growing(simulated: np.ndarray, measured: np.ndarray) -> list[Check]:
-    """Resistance grows with depth: last third of the course over the middle one, for force and torque, in both."""
+    """Resistance grows with depth: last third of the trajectory over the middle one, for force and torque, in both."""
     third = len(simulated) // 3
     growth = [
         float(np.abs(series[-third:, k]).mean() / max(np.abs(series[third:-third, k]).mean(), 1e-9))
@@ -97,7 +97,7 @@ def dissipation_errors(database: WrenchDatabase) -> dict[str, float]:
 STUDY = Study(
     "zhu2019",
     "foot-straight",
-    "a foot along a straight course (Fig. 7)",
-    "simulated and measured resistance match well on a straight course: force and torque grow with depth.",
+    "a foot along a straight trajectory (Fig. 7)",
+    "simulated and measured resistance match well on a straight trajectory: force and torque grow with depth.",
     perform,
 )

@@ -1,4 +1,4 @@
-"""What the studies of a foot along a course share: which ground stands for the beads, and the figure."""
+"""What the studies of a foot along a trajectory share: which ground stands for the beads, and the figure."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from matplotlib.figure import Figure
 
 from softground.bridges.side_pictures import blank
 from softground.errors import OptionError
-from softground.experiments.course import Course
 from softground.experiments.protocol import Recording
+from softground.experiments.trajectory import FootTrajectory
 from softground.media.learned import LearnedSpace
 from softground.media.named import DATA, beads
 from softground.media.resistive import Resistive
 from softground.papers.study import Options, Row
-from softground.papers.zhu2019.courses import COURSES
 from softground.papers.zhu2019.dem_records import record_again, shipped
 from softground.papers.zhu2019.tracking import Track, recorded, resistive_scale
+from softground.papers.zhu2019.trajectories import TRAJECTORIES
 from softground.runs.figures import COLOURS, STYLE
 
 LABELS = ("force x (N)", "force z (N)", "torque y (N m)")
@@ -32,21 +32,23 @@ class BeadGround:
     origin: str
 
 
-def dem_record(course: str, options: Options) -> Recording:
-    """What DEM measured along a course."""
-    record = record_again(course) if options.rerun_dem else shipped(course)
+def dem_record(trajectory: str, options: Options) -> Recording:
+    """What DEM measured along a trajectory."""
+    record = record_again(trajectory) if options.rerun_dem else shipped(trajectory)
     if record is None:
-        raise OptionError(f"no DEM record of the {course} course is shipped: make one with --rerun-dem")
+        raise OptionError(f"no DEM record of the {trajectory} trajectory is shipped: make one with --rerun-dem")
     return record
 
 
 def bead_ground(options: Options) -> BeadGround:
     """The beads of `softground.media` where they have been learned, else resistive force theory with their strength."""
     if (DATA / "beads.json").is_file():
-        return BeadGround(beads(), "`media.beads()`, learned from our DEM campaign; no course of this study is in it")
-    scale = resistive_scale(dem_record("straight", options), COURSES["straight"]())
+        return BeadGround(
+            beads(), "`media.beads()`, learned from our DEM campaign; no trajectory of this study is in it"
+        )
+    scale = resistive_scale(dem_record("straight", options), TRAJECTORIES["straight"]())
     return BeadGround(
-        Resistive(scale), f"resistive force theory with one number fitted to the straight course, {scale:.3f} N/cm3"
+        Resistive(scale), f"resistive force theory with one number fitted to the straight trajectory, {scale:.3f} N/cm3"
     )
 
 
@@ -65,20 +67,20 @@ def series_rows(track: Track, measured: np.ndarray) -> list[Row]:
     ]
 
 
-def figure(course: Course, record: Recording, tracks: dict[str, Track]) -> Figure:
-    """The course, and the three components over time: DEM and simulated."""
+def figure(trajectory: FootTrajectory, record: Recording, tracks: dict[str, Track]) -> Figure:
+    """The trajectory, and the three components over time: DEM and simulated."""
     first = next(iter(tracks.values()))
-    raw, smooth = recorded(record, course, first.time)
+    raw, smooth = recorded(record, trajectory, first.time)
     with matplotlib.rc_context(STYLE):
         result = blank(8.2, 4.6)
         panels = result.subplots(2, 2).ravel()
         way = panels[0]
         way.axhspan(-0.3, 0.0, color="#e3cda3", alpha=0.6, lw=0)
-        way.plot(course.x, -course.depth, color="black", lw=1.4, label="wanted")
+        way.plot(trajectory.x, -trajectory.depth, color="black", lw=1.4, label="desired")
         for (label, track), colour in zip(tracks.items(), COLOURS, strict=False):
             way.plot(track.pose[:, 0], track.pose[:, 1], color=colour, lw=1.0, ls="--", label=label)
         way.legend(fontsize=8, loc="lower left")
-        way.set(xlabel="x (m)", ylabel="height of the sole (m)", ylim=(-course.depth.max() - 0.03, 0.05))
+        way.set(xlabel="x (m)", ylabel="height of the sole (m)", ylim=(-trajectory.depth.max() - 0.03, 0.05))
         for axes, number, label in zip(panels[1:], range(3), LABELS, strict=True):
             axes.plot(first.time, raw[:, number], color="#bbbbbb", lw=0.6, label="DEM" if number == 0 else None)
             axes.plot(
@@ -86,7 +88,7 @@ def figure(course: Course, record: Recording, tracks: dict[str, Track]) -> Figur
             )
             for (name, track), colour in zip(tracks.items(), COLOURS, strict=False):
                 axes.plot(track.time, track.wrench[:, number], color=colour, label=name if number == 0 else None)
-            axes.set(xlabel="time (s)", ylabel=label, xlim=(0, course.duration))
+            axes.set(xlabel="time (s)", ylabel=label, xlim=(0, trajectory.duration))
         handles, labels = panels[1].get_legend_handles_labels()
         result.legend(handles, labels, loc="outside upper center", ncols=5, fontsize=8)
     return result

@@ -54,7 +54,8 @@ def perform(options: Options) -> Findings:
         notes=[
             STRENGTH_NOTE,
             f"The robot is set down with its torso {1e3 * SHIFT:.0f} mm behind the middle of its feet; then the front "
-            f"feet are told to go {1e3 * PUSH:.0f} mm forward. Joints follow inverse kinematics by servos, open loop.",
+            f"feet are told to go {1e3 * PUSH:.0f} mm forward. Joints follow inverse kinematics by PD "
+            "control, open loop.",
             "Slip is the way of a sole over the ground during the push, along x.",
         ],
     )

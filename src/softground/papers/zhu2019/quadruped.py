@@ -9,8 +9,9 @@ from softground.control.inverse_kinematics import feet_in_base, joints_for_feet
 from softground.robots import Robot
 
 STRENGTH = 2.0
-"""Of sand and pebbles (resistive force theory). At 1 four vertical feet carry RoboSimian's 980 N at 5.9 cm, two at no
-depth in the data: it could lift no foot. zhu2021 doubles the measured sand, which carries 920 N on four, for this."""
+"""Strength of sand and pebbles (resistive force theory). At 1 four vertical feet carry RoboSimian's 980 N at 5.9 cm,
+two at no depth in the data: it could lift no foot. zhu2021 doubles the measured sand, which carries 920 N on four, for
+this."""
 STRENGTH_NOTE = (
     "The ground is resistive force theory of strength 2: at 1 it carries RoboSimian's 980 N on four feet at 5.9 cm, on "
     "two at no depth in the data. zhu2021 doubles the measured sand, which carries 920 N on four feet at most."

@@ -22,7 +22,7 @@ START = 3.0  # m, horizontally, from the knee up to the torso
 HEIGHT = 0.01  # m, of the drop
 SECONDS = 5.0
 STRENGTH = 3.0
-"""Of both media: in weaker sand the feet sink so deep that the slope holds the robot (see the notes)."""
+"""Strength of both media: in weaker sand the feet sink so deep that the slope holds the robot (see the notes)."""
 RAMP = Ramp(SLOPE, KNEE_RADIUS, heading=np.pi)
 """Its knee is at the origin; it rises towards -x."""
 MEDIA = {"sand": sand, "pebbles": pebbles}
@@ -52,7 +52,7 @@ def perform(options: Options) -> Findings:
             f"({START:g} m above it) and drop ({1e3 * HEIGHT:.0f} mm) are ours; the paper gives none.",
             "Where exactly it stops in sand depends on how the front feet dig in where the slope flattens, and with it "
             "on the time step (docs/zhu2019.md).",
-            "The potential energy is that of the centre of mass above the level of the flat part.",
+            "The potential energy is that of the centre of mass above the height of the flat part.",
         ],
     )
 
@@ -103,7 +103,7 @@ def _metrics(one: Run) -> Row:
 
 
 def _inclination(x: float) -> float:
-    """Of the ground at x (m), degrees, over the length of the robot."""
+    """Inclination of the ground at x (m), degrees, over the length of the robot."""
     low, high = heights(RAMP, np.array([x + 0.6, x - 0.6]), np.zeros(2))
     return float(np.degrees(np.arctan((high - low) / 1.2)))
 

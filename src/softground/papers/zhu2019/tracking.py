@@ -1,4 +1,4 @@
-"""A simulated foot that a PID drives along a course (IV.C.1), and how far its wrenches are from recorded ones."""
+"""A simulated foot that a PID drives along a trajectory (IV.C.1), and how far its wrenches are from recorded ones."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from jaxtyping import Float
 
 from softground.arrays import Array
 from softground.control.pid import Pid
-from softground.experiments.course import Course
 from softground.experiments.learning.grid import component_weights
 from softground.experiments.learning.validation import normalised_error
 from softground.experiments.protocol import Recording, low_pass, moved
+from softground.experiments.trajectory import FootTrajectory
 from softground.media.base import COMPONENTS, Medium
 from softground.media.resistive import surface_of, wrenches
 from softground.robots import Robot
@@ -38,7 +38,7 @@ NAMES = ("fx", "fz", "ty")
 
 @dataclass(frozen=True)
 class Track:
-    """A foot along a course."""
+    """A foot along a trajectory."""
 
     time: np.ndarray  # (n,) s
     pose: np.ndarray  # (n, 3) x m, z m, pitch rad
@@ -52,44 +52,45 @@ def foot_simulator(medium: Medium, dt: float = 0.001) -> Simulator:
     return Simulator(robot, Ground(medium, Plane()), dt, grain_inertia=GRAIN_INERTIA)
 
 
-def follow(medium: Medium, course: Course, dt: float = 0.001) -> Track:
-    """Drive the foot of the paper along a course through a medium."""
+def follow(medium: Medium, trajectory: FootTrajectory, dt: float = 0.001) -> Track:
+    """Drive the foot of the paper along a trajectory through a medium."""
     simulator = foot_simulator(medium, dt)
-    start = simulator.initial_state(course.corners()[0], course.velocities()[0])
-    pose, wrench, converged = jax.jit(lambda state: records_along(simulator, course, state))(start)
+    start = simulator.initial_state(trajectory.corners()[0], trajectory.velocities()[0])
+    pose, wrench, converged = jax.jit(lambda state: records_along(simulator, trajectory, state))(start)
     time = dt * np.arange(len(pose))
     return Track(time, np.asarray(pose), np.asarray(wrench), bool(converged.all()))
 
 
-def records_along(simulator: Simulator, course: Course, state: State):
+def records_along(simulator: Simulator, trajectory: FootTrajectory, state: State):
     """Poses (n, 3), planar wrenches (n, 3) about the reference point, and whether steps converged, every step."""
-    steps = round(course.duration / float(simulator.dt))
-    _, record = simulator.rollout(state, CourseFollower.of(simulator, course, steps), steps)
+    steps = round(trajectory.duration / float(simulator.dt))
+    _, record = simulator.rollout(state, TrajectoryFollower.of(simulator, trajectory, steps), steps)
     return record.q, at_reference(record.wrench_world[:, 0], record.q[:, 2]), record.converged
 
 
-class CourseFollower(eqx.Module):
-    """A controller with memory: PID along a course, sampled at every step from time 0; it remembers the integral."""
+class TrajectoryFollower(eqx.Module):
+    """A controller with memory: PID along a trajectory, sampled at every step from time 0; it remembers the
+    integral."""
 
     pid: Pid
-    wanted: Float[Array, "n 6"]  # m, rad, m/s, rad/s
+    desired: Float[Array, "n 6"]  # m, rad, m/s, rad/s
     integral: Float[Array, "3"]  # at the start
     dt: Float[Array, ""]  # s
 
     @classmethod
-    def of(cls, simulator: Simulator, course: Course, steps: int) -> CourseFollower:
+    def of(cls, simulator: Simulator, trajectory: FootTrajectory, steps: int) -> TrajectoryFollower:
         times = float(simulator.dt) * np.arange(steps)
-        line = np.clip(np.searchsorted(course.time, times, side="right") - 1, 0, len(course.time) - 2)
-        wanted = np.concatenate([course.at(times), course.velocities()[line]], axis=1)
+        line = np.clip(np.searchsorted(trajectory.time, times, side="right") - 1, 0, len(trajectory.time) - 2)
+        desired = np.concatenate([trajectory.at(times), trajectory.velocities()[line]], axis=1)
         # Before it moves the integral carries the foot's weight.
         integral = np.array([0.0, float(simulator.robot.weight) / KI[1], 0.0])
-        return cls(Pid(KP, KI, KD), wanted, integral, simulator.dt)
+        return cls(Pid(KP, KI, KD), desired, integral, simulator.dt)
 
     def init(self, state: State) -> Float[Array, "3"]:
         return jnp.asarray(self.integral)
 
     def __call__(self, integral: Float[Array, "3"], state: State) -> tuple[Float[Array, "3"], Control]:
-        goal = jnp.asarray(self.wanted)[jnp.round(state.time / self.dt).astype(int)]
+        goal = jnp.asarray(self.desired)[jnp.round(state.time / self.dt).astype(int)]
         effort, integral = self.pid(integral, goal[:3] - state.q, goal[3:] - state.v, self.dt)
         return integral, Control(effort)
 
@@ -102,11 +103,11 @@ def at_reference(wrench, pitch) -> Any:
     return moved(wrench, REFERENCE * axis)[:, COMPONENTS["planar"]]
 
 
-def recorded(record: Recording, course: Course, time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def recorded(record: Recording, trajectory: FootTrajectory, time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Recorded planar wrenches (n, 3) about the reference point at times (s): as they are, and filtered."""
     even = np.linspace(record.time[0], record.time[-1], len(record.time))
     raw = np.stack([np.interp(even, record.time, column) for column in record.wrench.T], axis=1)
-    raw = at_reference(raw, course.at(even)[:, 2])
+    raw = at_reference(raw, trajectory.at(even)[:, 2])
     smooth = low_pass(even, raw, CUTOFF)
     raw, smooth = (np.stack([np.interp(time, even, c) for c in series.T], axis=1) for series in (raw, smooth))
     return raw, smooth
@@ -119,21 +120,21 @@ def errors(simulated: np.ndarray, measured: np.ndarray) -> dict[str, float]:
     return {name: normalised_error(simulated, measured, weights) for name, weights in shares.items()}
 
 
-def resistive_scale(record: Recording, course: Course) -> float:
-    """Scale (N/cm3) of the resistive medium whose wrenches along a course are nearest to the recorded ones."""
-    time = np.linspace(0.0, course.duration, 121)
-    _, measured = recorded(record, course, time)
-    generic = np.concatenate([_generic(course, time, line) for line in range(len(course.time) - 1)])
+def resistive_scale(record: Recording, trajectory: FootTrajectory) -> float:
+    """Scale (N/cm3) of the resistive medium whose wrenches along a trajectory are nearest to the recorded ones."""
+    time = np.linspace(0.0, trajectory.duration, 121)
+    _, measured = recorded(record, trajectory, time)
+    generic = np.concatenate([_generic(trajectory, time, line) for line in range(len(trajectory.time) - 1)])
     weights = component_weights("planar")
     own, other = generic * weights, measured * weights
     return float((own * other).sum() / (own * own).sum())
 
 
-def _generic(course: Course, time: np.ndarray, line: int) -> np.ndarray:
-    """Planar wrenches (n, 3) of the generic medium at the times that fall on one straight line of the course."""
-    last = line == len(course.time) - 2
-    inside = (time >= course.time[line]) & ((time < course.time[line + 1]) | last)
-    pose, (vx, vz, spin) = course.at(time[inside]), course.velocities()[line]
+def _generic(trajectory: FootTrajectory, time: np.ndarray, line: int) -> np.ndarray:
+    """Planar wrenches (n, 3) of the generic medium at the times that fall on one straight line of the trajectory."""
+    last = line == len(trajectory.time) - 2
+    inside = (time >= trajectory.time[line]) & ((time < trajectory.time[line + 1]) | last)
+    pose, (vx, vz, spin) = trajectory.at(time[inside]), trajectory.velocities()[line]
     if not len(pose):
         return np.empty((0, 3))
     turns = np.zeros((len(pose), 3, 3))

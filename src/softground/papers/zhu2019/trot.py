@@ -47,7 +47,7 @@ def perform(options: Options) -> Findings:
         notes=[
             STRENGTH_NOTE,
             f"Period {PERIOD:g} s, duty {DUTY:g}, step {STEP:g} m, lift {LIFT:g} m; joints follow inverse kinematics "
-            "by servos, open loop. The paper simulates one gait; we repeat it and leave out the first period.",
+            "by PD control, open loop. The paper simulates one gait; we repeat it and leave out the first period.",
             f"A foot carries where its vertical force is above {LOADED:g} N; the phase is two-foot where exactly one "
             "diagonal pair carries.",
         ],

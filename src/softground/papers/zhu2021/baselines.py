@@ -31,7 +31,7 @@ DT = 0.005  # s, as the paper tuned it
 SECONDS, QUICK_SECONDS = 3.0, 0.05
 CHUNK = 50
 """Steps between two looks at the robot: a line of progress, and whether it has fallen."""
-SETTLE = 1.0  # s, held by servos before
+SETTLE = 1.0  # s, held by joint PD control before
 FALLEN_HEIGHT, FALLEN_PITCH = 0.25, 1.1
 """m, rad: where the paper ends an episode."""
 
@@ -72,8 +72,8 @@ def perform(options: Options) -> Findings:
             f"Steps of {DT:g} s, {Setting().horizon:g} s ahead, {Setting().sweeps} sweeps before every step, of which "
             f"the first control is applied; the costs are the path costs of the gait problem. Planner and ground share "
             f"eps = {Setting().eps:g} W.",
-            f"The start is a stance held by servos for {SETTLE:g} s, and their torques. A fall is where the paper ends "
-            f"an episode: torso below {FALLEN_HEIGHT:g} m, or pitched by more than {FALLEN_PITCH:g} rad.",
+            f"The start is a stance held by joint PD control for {SETTLE:g} s, and its torques. A fall is where the "
+            f"paper ends an episode: torso below {FALLEN_HEIGHT:g} m, or pitched by more than {FALLEN_PITCH:g} rad.",
             "The paper's other baselines, PPO and TRPO, are not repeated.",
         ],
     )
@@ -90,7 +90,7 @@ def walked(label: str, setting: Setting, seconds: float) -> Run:
 
 
 def settled(simulator: Simulator) -> State:
-    """At rest in a stance, after servos have held it for a while."""
+    """At rest in a stance, after PD control has held it for a while."""
     posture = stance(simulator.robot)
     start, hold = simulator.initial_state(posture, height=0.0), hold_posture(simulator.robot, posture)
     advance = jax.jit(

@@ -49,10 +49,10 @@ KNOTS, PERIOD = 61, 1.5  # s
 WAY_DOWN, DESCENT = 200, 60
 """Iterations with the exact Hessian, of the gait from which all sizes start and of each of them."""
 PREDICTED_WITHIN = 0.002
-"""Of the cost: how far a change that slopes predict may be from the one that is solved for."""
+"""Share of the cost: how far a change that slopes predict may be from the one that is solved for."""
 FOOT_MASS = 5.735 - 4.404
-"""Of a foot of size 1, kg: what the lowest part of a limb weighs more than the two above it, an assumption. As a solid
-cylinder of that size its density is 1130 kg/m3, that of hard rubber."""
+"""Mass of a foot of size 1, kg: what the lowest part of a limb weighs more than the two above it, an assumption. As a
+solid cylinder of that size its density is 1130 kg/m3, that of hard rubber."""
 UNREACHED = 1e-9
 """Tolerance of stages that are ended by their number of iterations."""
 DEEPEST = 0.1

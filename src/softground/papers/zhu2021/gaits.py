@@ -85,7 +85,7 @@ class Gait:
 
     @property
     def videos(self) -> dict[str, Video]:
-        """Of the plan and of its replay."""
+        """Videos of the plan and of its replay."""
         return {
             "planned": Video(self.plan, "planned gait"),
             "replayed": Video(self.again, "planned gait, replayed"),

@@ -29,15 +29,15 @@ def perform(options: Options) -> Findings:
         notes=[
             gaits.STRENGTH_NOTE,
             gaits.COST_NOTE,
-            "Both are runs of the simulator (2 ms, eps 1e-3 W) with the planned torques and the same joint servos; Mv "
-            "and Mc are taken at every 25th step, the 50 ms of a plan, with the mean torque between.",
+            "Both are runs of the simulator (2 ms, eps 1e-3 W) with the planned torques and the same joint PD control; "
+            "Mv and Mc are taken at every 25th step, the 50 ms of a plan, with the mean torque between.",
             "Slip is the way that a foot moves along x while it is deep in the ground, per metre walked.",
         ],
     )
 
 
 def tracked_there(problem: GaitProblem, gait: gaits.Gait) -> Run:
-    """A gait of another terrain, run on this one with its torques and joint servos, from as deep in the ground."""
+    """A gait of another terrain, run on this one with its torques and joint PD control, from as deep in the ground."""
     trajectory = gait.trajectory
     q = trajectory.q.copy()
     q[0] = standing_alike(problem, q[0].copy())

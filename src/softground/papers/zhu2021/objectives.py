@@ -1,4 +1,4 @@
-"""Beyond the paper: the work of the motors as the cost, and how fast the robot can walk."""
+"""Beyond the paper: the work of the actuators as the cost, and how fast the robot can walk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPEEDS, QUICK_SPEEDS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0), 
 
 def perform(options: Options) -> Findings:
     flat = gaits.flat(options.quick)
-    effort, work = (least(aim, flat, options.quick) for aim in ("effort", "work"))
+    effort, work = (least(objective, flat, options.quick) for objective in ("effort", "work"))
     faster = list(ever_faster(flat, options.quick))
     walking = {gaits.SPEED: flat} | {speed: gait for speed, gait in faster if usable(gait, options.quick)}
     fastest = max(walking)
@@ -40,7 +40,7 @@ def perform(options: Options) -> Findings:
             Table(
                 "objectives",
                 "Least torque, least work",
-                [row("start", flat), row("torque squared", effort), row("work of the motors", work)],
+                [row("start", flat), row("torque squared", effort), row("work of the actuators", work)],
             ),
             Table(
                 "speeds",
@@ -60,8 +60,8 @@ def perform(options: Options) -> Findings:
             gaits.STRENGTH_NOTE,
             gaits.COST_NOTE,
             gaits.UNITS_NOTE,
-            "Work counts power in either direction (a motor that brakes gains nothing), its corner rounded over 5 W; a "
-            "tenth of the paper's cost on torque stays, because torque at rest does no work.",
+            "Work counts power in either direction (an actuator that brakes gains nothing), its corner rounded over "
+            "5 W; a tenth of the paper's cost on torque stays, because torque at rest does no work.",
             "Both objectives start from the flat gait and so have the same way behind them: solved to 1e-3, a gait is "
             "not yet at its optimum, and solving again takes it further down.",
             "A speed counts if its gait is solved to 1e-3 and keeps 90 % of the speed in the simulator without a fall. "
@@ -70,9 +70,9 @@ def perform(options: Options) -> Findings:
     )
 
 
-def least(aim: str, start: gaits.Gait, quick: bool = False) -> gaits.Gait:
+def least(objective: str, start: gaits.Gait, quick: bool = False) -> gaits.Gait:
     """The gait on flat sand that spends least of what an objective counts, from the start given."""
-    return _from(start, objective_named(aim)(gaits.problem_on(gaits.slope(0.0), quick)), quick)
+    return _from(start, objective_named(objective)(gaits.problem_on(gaits.slope(0.0), quick)), quick)
 
 
 def ever_faster(start: gaits.Gait, quick: bool = False) -> Iterator[tuple[float, gaits.Gait]]:

@@ -21,8 +21,8 @@ ROWS_TO_MATCH = 12
 
 
 def perform(options: Options) -> Findings:
-    wanted = QUICK if options.quick else tuple(SLOPES)
-    found = sweep(wanted, options.quick, options.workers)
+    asked = QUICK if options.quick else tuple(SLOPES)
+    found = sweep(asked, options.quick, options.workers)
     shown = {slope: gait_figure({f"{slope:g} degrees": found[slope].plan.motion}) for slope in SHOWN if slope in found}
     return Findings(
         checks=checks(found),
@@ -44,9 +44,9 @@ def perform(options: Options) -> Findings:
     )
 
 
-def sweep(wanted: tuple[float, ...], quick: bool = False, workers: int = 1) -> dict[float, gaits.Gait]:
+def sweep(asked: tuple[float, ...], quick: bool = False, workers: int = 1) -> dict[float, gaits.Gait]:
     """Gaits by slope (degrees), in the order of the slopes; uphill and downhill both go out from flat ground."""
-    branches = [[slope for slope in sorted(wanted, key=abs) if sign * slope > 0] for sign in (1, -1)]
+    branches = [[slope for slope in sorted(asked, key=abs) if sign * slope > 0] for sign in (1, -1)]
     flat = gaits.flat(quick)
     if workers > 1:
         with running_ray(workers) as ray:

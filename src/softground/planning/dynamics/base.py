@@ -38,21 +38,22 @@ Wrenches = Callable[[Any, Float[Array, "f n"]], Float[Array, "f n"]]
 class Dynamics(eqx.Module):
     """Rows that hold when the robot moves from knot to knot in one step of `dt` (s).
 
-    A foot's twist is that at the end of the step. Robot and ground are met at the pose that the step has gone a share
-    `met_at` of its way to. With 0, its start, both forms have the same solutions as `Simulator.step` with the same
-    smoothing. But q+ = q (+) dt v+ makes the velocity at the end that of the step as a whole, and the pose that goes
-    with it is half-way. In steps of 50 ms this matters: met at the start, a foot that lands is not felt until the next
-    step, and the optimiser finds out that it can be put deep into the ground for nothing.
+    A foot's twist is that at the end of the step. Robot and ground are evaluated at one pose, the collocation point,
+    which the step reaches after the share `collocation` of its way. With 0, its start, both forms have the same
+    solutions as `Simulator.step` with the same smoothing. But q+ = q (+) dt v+ makes the velocity at the end that of
+    the step as a whole, and the pose that goes with it is half-way. In steps of 50 ms this matters: evaluated at the
+    start, a foot that lands is not felt until the next step, and the optimiser finds out that it can be put deep into
+    the ground for nothing.
     """
 
     robot: Robot
     surface: Surface
     feet_medium: WrenchSpace  # one per foot (leading axis)
     dt: float = eqx.field(static=True)
-    met_at: float = eqx.field(static=True)
+    collocation: float = eqx.field(static=True)
 
-    def __init__(self, robot: Robot, ground: Ground, dt: float, met_at: float = 0.0):
-        self.robot, self.surface, self.dt, self.met_at = robot, ground.surface, float(dt), float(met_at)
+    def __init__(self, robot: Robot, ground: Ground, dt: float, collocation: float = 0.0):
+        self.robot, self.surface, self.dt, self.collocation = robot, ground.surface, float(dt), float(collocation)
         self.feet_medium = wrench_space_under_feet(robot, ground)
 
     @abc.abstractmethod
@@ -84,13 +85,13 @@ class Dynamics(eqx.Module):
         return len(COMPONENTS[self.feet_medium.kind])
 
     @property
-    def until_met(self) -> float:
+    def until_collocation(self) -> float:
         """Time from the start of a step to the pose at which it is balanced, s."""
-        return self.met_at * self.dt
+        return self.collocation * self.dt
 
     def met_pose(self, q: Float[Array, " nq"], v_next: Float[Array, " nv"]) -> Float[Array, " nq"]:
         """The pose at which a step is balanced that starts at q and ends with the velocity v_next."""
-        return self.robot.integrate(q, v_next, self.until_met)
+        return self.robot.integrate(q, v_next, self.until_collocation)
 
     def foot_twists(self, q: Float[Array, " nq"], velocity: Float[Array, " nv"]) -> Float[Array, "f n"]:
         """Twists of the feet at q when the robot moves with a velocity, surface frame, m/s and rad/s."""
@@ -99,7 +100,7 @@ class Dynamics(eqx.Module):
         return contact_jacobian(feet, self.robot.foot_jacobians(kin), self.feet_medium) @ velocity
 
     def balance(self, q, v, v_next, wrenches: Wrenches) -> tuple[Float[Array, " nv"], Float[Array, "f n"]]:
-        """Force (N, N m) that motors must give in a step from v to v_next, met at q; twists of the feet."""
+        """Force (N, N m) that actuators must give in a step from v to v_next, evaluated at q; twists of the feet."""
         robot = self.robot
         kin = robot.kinematics(q)
         feet = feet_in_ground(robot, kin, self.surface)

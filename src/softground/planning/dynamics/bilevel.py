@@ -133,8 +133,8 @@ def _normaliser_jvp(primals, tangents):
 class Bilevel(Dynamics):
     """The step as a function of state and torque, with the contact problem solved inside; steps of dt (s)."""
 
-    def __init__(self, robot: Robot, ground: Ground, dt: float, met_at: float = 0.0):
-        super().__init__(robot, ground, dt, met_at)
+    def __init__(self, robot: Robot, ground: Ground, dt: float, collocation: float = 0.0):
+        super().__init__(robot, ground, dt, collocation)
         if isinstance(self.feet_medium, RoundWrenchSpace):
             raise MediumError(
                 "the bilevel form weighs the vertices of a wrench space, and those of round feet in space have none: "
@@ -148,7 +148,7 @@ class Bilevel(Dynamics):
         return (self.feet_medium.coefficients.shape[-2] + 1) * eps  # vertices, with the origin
 
     def next_velocity(self, q, v, torque: Float[Array, " nu"], mu, near=None) -> Float[Array, " nv"]:
-        """Velocity at the end of a step under torques (N m), met at q. `near`: a guess of it, for speed alone."""
+        """Velocity at the end of a step under torques (N m), evaluated at q. `near`: a guess of it, for speed alone."""
         robot, dt = self.robot, jnp.asarray(self.dt)
         kin = robot.kinematics(q)
         feet = feet_in_ground(robot, kin, self.surface)
@@ -168,7 +168,8 @@ class Bilevel(Dynamics):
         return solve(problem, jax.lax.stop_gradient(jacobian @ (v if near is None else near)), Newton()).velocity
 
     def slopes(self, q, v, reached, mu) -> Slopes:
-        """Derivatives at a step that is met at q and reaches a velocity: wrenches follow from the feet's twists."""
+        """Derivatives at a step that is evaluated at q and reaches a velocity: wrenches follow from the feet's
+        twists."""
         respond = lambda law, twist: BarrierSupport(law.vertices, mu).wrench(twist)  # noqa: E731
         by = balance_derivatives(self, q, v, reached, self.foot_twists(q, reached), respond)
         by_q = by.force_q + jnp.einsum("vfn,fnj->vj", by.force_s, by.twist_q)
@@ -186,10 +187,10 @@ class Slopes(NamedTuple):
     twist_q: Float[Array, "nl nv"]
     twist_next: Float[Array, "nl nv"]
 
-    def solved(self, motors: np.ndarray) -> Reach:
+    def solved(self, actuators: np.ndarray) -> Reach:
         """What they say about the velocity reached: F(q, v, v+) = B torque, by the implicit function theorem."""
         inverse = jnp.linalg.inv(self.force_next)
-        by_q, by_v, by_torque = -inverse @ self.force_q, -inverse @ self.force_v, inverse[:, motors]
+        by_q, by_v, by_torque = -inverse @ self.force_q, -inverse @ self.force_v, inverse[:, actuators]
         return Reach(
             by_q,
             by_v,
@@ -245,7 +246,7 @@ class BilevelSteps(Block):
 
     @property
     def _twist_unit(self) -> Float[np.ndarray, " nl"]:
-        """Of the rows of twists, per m/s or rad/s."""
+        """Unit of the rows of twists, per m/s or rad/s."""
         return np.tile(TWIST_ROWS * self.dynamics.wrench_unit / LINEAR_WRENCH, len(self.dynamics.robot.feet))
 
     def _lifted_unit(self, eps):
@@ -290,13 +291,13 @@ class BilevelSteps(Block):
             _, v, *_ = split_step(self.layout, local)
             return self.dynamics.slopes(self._met(local), v, reached, eps)
 
-        motors = np.array(self.dynamics.robot.actuated)
-        return jax.lax.map(lambda one: one.solved(motors), jax.vmap(slopes)(local, reached))
+        actuators = np.array(self.dynamics.robot.actuated)
+        return jax.lax.map(lambda one: one.solved(actuators), jax.vmap(slopes)(local, reached))
 
     # Closed forms, for robots of hinges and slides.
 
     def _jacobian(self, by: Reach, eps):
-        layout, met = self.layout, self.dynamics.until_met
+        layout, met = self.layout, self.dynamics.until_collocation
         blank = lambda rows, columns: jnp.zeros((rows, columns))  # noqa: E731
         rate, lifted = np.eye(layout.nq) / self.dynamics.dt, self._lifted_unit(eps) * np.eye(layout.lifted)
         motion = [-rate, blank(layout.nq, layout.nv + layout.lifted + layout.nu), rate, -np.eye(layout.nq)]
@@ -343,11 +344,11 @@ class BilevelSteps(Block):
             force, twists = dynamics.balance(met, v, v_next, respond)
             return n @ twists.reshape(-1) - y @ force
 
-        dmet = dq + dynamics.until_met * dv_next
+        dmet = dq + dynamics.until_collocation * dv_next
         moved = by.velocity_q @ dmet + by.velocity_v @ dv + TORQUE_UNIT * by.velocity_torque @ dtorque
         slope = jax.grad(stationary, (0, 1, 2))
         bent_met, bent_v, bent = jax.jvp(slope, (self._met(local), v, reached), (dmet, dv, moved))[1]
         along_q, along_v = bent_met + bent @ by.velocity_q, bent_v + bent @ by.velocity_v
         along_torque = TORQUE_UNIT * bent @ by.velocity_torque
         still = [jnp.zeros(layout.lifted), along_torque, jnp.zeros(layout.nq)]
-        return jnp.concatenate([along_q, along_v, *still, dynamics.until_met * along_q])
+        return jnp.concatenate([along_q, along_v, *still, dynamics.until_collocation * along_q])

@@ -1,6 +1,6 @@
 """Dynamics in closed form: the wrench of the ground is an explicit, smooth function, so nothing is solved inside.
 
-With p the extreme wrenches of a foot's set at q (`media.wrench_space`), u = J(q) v+ the foot's next twist and eps the
+With p the vertices of a foot's wrench set at q (`media.wrench_space`), u = J(q) v+ the foot's next twist and eps the
 temperature, one step says
 
     M(q) (v+ - v)/dt + h(q, v) + D v+ = B torque + sum over feet J' w,      w = sum_k softmax(-p_k . u / eps) p_k,
@@ -87,16 +87,25 @@ class ClosedFormSteps(Block):
         twist_s = -TWIST_ROWS * eps / LINEAR_WRENCH * jnp.eye(layout.lifted)
         no_motion = jnp.zeros((layout.nq, layout.lifted + layout.nu))
         rate = np.eye(layout.nq) / self.dynamics.dt
-        motor = np.zeros((layout.nv, layout.nu))
-        motor[list(robot.actuated), np.arange(layout.nu)] = TORQUE_UNIT / FORCE_UNIT
+        actuator = np.zeros((layout.nv, layout.nu))
+        actuator[list(robot.actuated), np.arange(layout.nu)] = TORQUE_UNIT / FORCE_UNIT
         no_torque = jnp.zeros((layout.lifted, layout.nu))
         still = [jnp.zeros((size, layout.nq)) for size in (layout.nv, layout.lifted)]
         return jnp.concatenate(
             [
                 jnp.concatenate([-rate, 0 * rate, no_motion, rate, -np.eye(layout.nq)], axis=1),
-                jnp.concatenate([*force[:3], -motor, still[0], force[3] + dynamics.until_met * force[0]], axis=1),
                 jnp.concatenate(
-                    [twist_q, 0 * still[1], twist_s, no_torque, still[1], twist_next + dynamics.until_met * twist_q],
+                    [*force[:3], -actuator, still[0], force[3] + dynamics.until_collocation * force[0]], axis=1
+                ),
+                jnp.concatenate(
+                    [
+                        twist_q,
+                        0 * still[1],
+                        twist_s,
+                        no_torque,
+                        still[1],
+                        twist_next + dynamics.until_collocation * twist_q,
+                    ],
                     axis=1,
                 ),
             ]

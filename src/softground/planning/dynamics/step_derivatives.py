@@ -32,7 +32,7 @@ Response = Callable[[Any, Float[Array, " n"]], Float[Array, " n"]]
 class BalanceDerivatives(NamedTuple):
     """Derivatives of force = inverse dynamics - passive forces - sum J' wrench(q, s), and of the foot twists J(q) v+.
 
-    In N and N m, m/s and rad/s. Torques of motors enter force linearly and are left out.
+    In N and N m, m/s and rad/s. Torques of actuators enter force linearly and are left out.
     """
 
     force_q: Float[Array, "nv nv"]  # at constant s

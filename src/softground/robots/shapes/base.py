@@ -64,7 +64,7 @@ class Shape:
 
     #: public name, in files and on command lines
     name: ClassVar[str] = ""
-    #: whether it rolls on a curved sole: then its `clearance` is the radius, and it is met at its lowest point
+    #: whether it rolls on a curved sole: then its `clearance` is the radius, and its twist is taken at its lowest point
     rolls: ClassVar[bool] = False
     #: whether turning it about z changes nothing
     is_round: ClassVar[bool] = False
@@ -140,7 +140,7 @@ class Shape:
         return plane.half_planes(self.outline)
 
     def nearest(self, points: Float[np.ndarray, "n 2"]) -> Float[np.ndarray, "n 2"]:
-        """Of points (x, y) in the plane of the sole, m, the nearest ones on it."""
+        """The points of the sole that are nearest to points (x, y) in its plane, m."""
         return plane.nearest(self.outline, points)
 
     def panels(self, refine: int = 1) -> Panels:

@@ -60,12 +60,12 @@ class MeshFoot(Shape):
 
     @property
     def height(self) -> float:
-        """Of the highest point above the sole's centre, m."""
+        """Height of the highest point over the sole's centre, m."""
         return float(self.vertices[:, 2].max())
 
     @property
     def outline(self):
-        """Of the convex hull seen from above."""
+        """Outline of the convex hull seen from above."""
         from scipy.spatial import ConvexHull
 
         flat = self.vertices[:, :2]

@@ -26,7 +26,7 @@ class ContactModel(Constraint):
     needs: ClassVar[WrenchUnknown | None] = "rate"
 
     soles: Patch
-    """Of all feet, stacked."""
+    """Soles of all feet, stacked."""
     lookahead: float = 0.0  # s, as in `FloatingBase`
 
     @property

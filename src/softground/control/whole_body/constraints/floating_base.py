@@ -1,4 +1,4 @@
-"""The motion must obey mechanics where no motor can help: the rows of the floating base."""
+"""The motion must obey mechanics where no actuator can help: the rows of the floating base."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from softground.control.whole_body.snapshot import Snapshot, unactuated
 
 
 class FloatingBase(Constraint):
-    """M a + h = sum of J' f in the rows without a motor (romualdi2021, eq. 2a).
+    """M a + h = sum of J' f in the rows without an actuator (romualdi2021, eq. 2a).
 
     f is the unknown wrench, or, where its rate is the unknown, the measured one `lookahead` seconds later (0 in the
     paper).
@@ -35,7 +35,7 @@ class FloatingBase(Constraint):
 
 
 def generalised_force(snapshot: Snapshot, lookahead: float) -> tuple[Float[Array, "nv n"], Float[Array, " nv"]]:
-    """What motors must give, M a + h - sum of J' f, as matrix @ x + offset (N, N m)."""
+    """What actuators must give, M a + h - sum of J' f, as matrix @ x + offset (N, N m)."""
     offset, slope = snapshot.unknowns.wrenches_after(lookahead, snapshot.wrenches)
     jacobians = snapshot.feet.jacobian
     columns = -slope * jnp.transpose(jacobians, (2, 0, 1))

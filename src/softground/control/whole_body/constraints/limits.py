@@ -1,4 +1,4 @@
-"""Limits of motors and joints."""
+"""Limits of actuators and joints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from softground.control.whole_body.snapshot import Snapshot
 
 
 class TorqueLimits(Constraint):
-    """|motor torque| <= the model's limit, with torques by romualdi2021's eq. 2b; motors without one are left out."""
+    """|actuator torque| <= the model's limit, with torques by romualdi2021's eq. 2b; actuators without one are left
+    out."""
 
     is_equality: ClassVar[bool] = False
     lookahead: float = 0.0  # s, as in `FloatingBase`

@@ -1,7 +1,7 @@
-"""Tasks: what is wanted, by weighted least squares."""
+"""Tasks: what is desired, by weighted least squares."""
 
 from softground.control.whole_body.tasks.com import CentreOfMass
-from softground.control.whole_body.tasks.contact_doubt import ContactDoubt
+from softground.control.whole_body.tasks.contact_uncertainty import ContactUncertainty
 from softground.control.whole_body.tasks.frames import FrameOrientation, FramePose
 from softground.control.whole_body.tasks.momentum import MomentumRate, MomentumSecondRate
 from softground.control.whole_body.tasks.posture import Posture
@@ -9,7 +9,7 @@ from softground.control.whole_body.tasks.wrenches import Wrenches, WrenchRates
 
 __all__ = [
     "CentreOfMass",
-    "ContactDoubt",
+    "ContactUncertainty",
     "FrameOrientation",
     "FramePose",
     "MomentumRate",

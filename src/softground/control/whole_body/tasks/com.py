@@ -7,7 +7,7 @@ from typing import Any
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.control.whole_body.base import Aim, Task
+from softground.control.whole_body.base import Task, TaskRows
 from softground.control.whole_body.references import References
 from softground.control.whole_body.snapshot import Snapshot
 
@@ -15,7 +15,7 @@ from softground.control.whole_body.snapshot import Snapshot
 class CentreOfMass(Task):
     """Acceleration of the centre of mass, from joint accelerations: x'' = (A a + dA/dt v) / m.
 
-    Wanted: x''_ref + kd (x'_ref - x') + kp (x_ref - x).
+    Desired: x''_ref + kd (x'_ref - x') + kp (x_ref - x).
     """
 
     kp: Float[Array, "3"]  # 1/s2
@@ -26,10 +26,10 @@ class CentreOfMass(Task):
     def name(self) -> str:
         return "centre of mass"
 
-    def aim(self, snapshot: Snapshot, references: References, memory: Any) -> Aim:
-        wanted, mass = references.com, snapshot.total_mass
-        error = wanted.position - snapshot.com
-        rate = wanted.velocity - snapshot.com_velocity
-        target = wanted.acceleration + self.kd * rate + self.kp * error - snapshot.momentum_bias[:3] / mass
+    def rows(self, snapshot: Snapshot, references: References, memory: Any) -> TaskRows:
+        desired, mass = references.com, snapshot.total_mass
+        error = desired.position - snapshot.com
+        rate = desired.velocity - snapshot.com_velocity
+        target = desired.acceleration + self.kd * rate + self.kp * error - snapshot.momentum_bias[:3] / mass
         matrix = snapshot.unknowns.matrix(acceleration=snapshot.momentum_matrix[:3] / mass)
-        return Aim(matrix, target, self.weight, error)
+        return TaskRows(matrix, target, self.weight, error)

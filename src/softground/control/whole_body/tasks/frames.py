@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.control.whole_body.base import Aim, Task
+from softground.control.whole_body.base import Task, TaskRows
 from softground.control.whole_body.references import FrameMotion, References
 from softground.control.whole_body.snapshot import Snapshot
 from softground.control.whole_body.tracking import angular_acceleration, rotation_part
@@ -34,11 +34,11 @@ class FrameOrientation(Task):
     def frames(self) -> tuple[str, ...]:
         return (self.frame,)
 
-    def aim(self, snapshot: Snapshot, references: References, memory: Any) -> Aim:
-        frame, wanted = snapshot.frames[self.frame], references.frames[self.frame]
-        acceleration = _wanted_turn(frame, wanted, self.c0, self.c1, self.c2)
+    def rows(self, snapshot: Snapshot, references: References, memory: Any) -> TaskRows:
+        frame, desired = snapshot.frames[self.frame], references.frames[self.frame]
+        acceleration = _desired_turn(frame, desired, self.c0, self.c1, self.c2)
         matrix = snapshot.unknowns.matrix(acceleration=frame.jacobian[3:])
-        return Aim(matrix, acceleration - frame.bias_acceleration[3:], self.weight, _turn_error(frame, wanted))
+        return TaskRows(matrix, acceleration - frame.bias_acceleration[3:], self.weight, _turn_error(frame, desired))
 
 
 class FramePose(Task):
@@ -63,27 +63,27 @@ class FramePose(Task):
     def frames(self) -> tuple[str, ...]:
         return (self.frame,)
 
-    def aim(self, snapshot: Snapshot, references: References, memory: Any) -> Aim:
-        frame, wanted = snapshot.frames[self.frame], references.frames[self.frame]
-        error = wanted.position - frame.position
-        rate = wanted.twist[:3] - frame.twist[:3]
-        linear = wanted.acceleration[:3] + self.kd * rate + self.kp * error
-        angular = _wanted_turn(frame, wanted, self.c0, self.c1, self.c2)
+    def rows(self, snapshot: Snapshot, references: References, memory: Any) -> TaskRows:
+        frame, desired = snapshot.frames[self.frame], references.frames[self.frame]
+        error = desired.position - frame.position
+        rate = desired.twist[:3] - frame.twist[:3]
+        linear = desired.acceleration[:3] + self.kd * rate + self.kp * error
+        angular = _desired_turn(frame, desired, self.c0, self.c1, self.c2)
         foot = snapshot.foot_index(self.frame)
-        return Aim(
+        return TaskRows(
             matrix=snapshot.unknowns.matrix(acceleration=frame.jacobian),
             target=jnp.concatenate([linear, angular]) - frame.bias_acceleration,
             weight=self.weight,
-            error=jnp.concatenate([error, _turn_error(frame, wanted)]),
+            error=jnp.concatenate([error, _turn_error(frame, desired)]),
             active=True if foot is None else ~snapshot.in_contact[foot],
         )
 
 
-def _wanted_turn(frame: Frames, wanted: FrameMotion, c0, c1, c2) -> Float[Array, "3"]:
+def _desired_turn(frame: Frames, desired: FrameMotion, c0, c1, c2) -> Float[Array, "3"]:
     return angular_acceleration(
-        frame.rotation, frame.twist[3:], wanted.rotation, wanted.twist[3:], wanted.acceleration[3:], c0, c1, c2
+        frame.rotation, frame.twist[3:], desired.rotation, desired.twist[3:], desired.acceleration[3:], c0, c1, c2
     )
 
 
-def _turn_error(frame: Frames, wanted: FrameMotion) -> Float[Array, "3"]:
-    return rotation_part(matmul3(wanted.rotation, frame.rotation.T))
+def _turn_error(frame: Frames, desired: FrameMotion) -> Float[Array, "3"]:
+    return rotation_part(matmul3(desired.rotation, frame.rotation.T))

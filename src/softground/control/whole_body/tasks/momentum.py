@@ -1,4 +1,4 @@
-"""Centroidal momentum: linear momentum and angular momentum about the centre of mass, wanted by their rates."""
+"""Centroidal momentum: linear momentum and angular momentum about the centre of mass, desired by their rates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.control.whole_body.base import Aim, Task
+from softground.control.whole_body.base import Task, TaskRows
 from softground.control.whole_body.references import References
 from softground.control.whole_body.snapshot import Snapshot
 from softground.control.whole_body.tracking import rotation_part
@@ -47,8 +47,8 @@ class Momentum(Task):
 
     def error(self, snapshot: Snapshot, references: References) -> Float[Array, "6"]:
         """h_ref - h (kg m/s, kg m2/s)."""
-        wanted = [snapshot.total_mass * references.com.velocity, references.angular_momentum.value]
-        return jnp.concatenate(wanted) - snapshot.momentum
+        desired = [snapshot.total_mass * references.com.velocity, references.angular_momentum.value]
+        return jnp.concatenate(desired) - snapshot.momentum
 
     def integral(self, snapshot: Snapshot, references: References, memory: Any) -> Float[Array, "6"]:
         """Integral of h_ref - h over time (kg m, kg m2)."""
@@ -56,7 +56,7 @@ class Momentum(Task):
         if not self.upright:
             return jnp.concatenate([linear, memory])
         pairs = [(references.frames[name].rotation, snapshot.frames[name].rotation) for name in self.upright]
-        turn = sum(rotation_part(matmul3(wanted, rotation.T)) for wanted, rotation in pairs) / len(pairs)
+        turn = sum(rotation_part(matmul3(desired, rotation.T)) for desired, rotation in pairs) / len(pairs)
         return jnp.concatenate([linear, snapshot.locked_inertia @ turn])
 
 
@@ -67,7 +67,7 @@ class MomentumSecondRate(Momentum):
 
         h'' = sum over feet of  [0; S(v_k - v_C) f_k^l] + [[1, 0], [S(p_k - p_C), 1]] f'_k,
 
-    and it is wanted to be h''_ref + kd (h'_ref - h') + kp (h_ref - h) + ki integral of (h_ref - h), whose error dies
+    and it is asked to be h''_ref + kd (h'_ref - h') + kp (h_ref - h) + ki integral of (h_ref - h), whose error dies
     out if and only if kp, ki > 0 and kd kp > ki.
     """
 
@@ -78,16 +78,16 @@ class MomentumSecondRate(Momentum):
     ki: Float[Array, "6"]  # 1/s3
     weight: Float[Array, "6"]
 
-    def aim(self, snapshot: Snapshot, references: References, memory: Any) -> Aim:
+    def rows(self, snapshot: Snapshot, references: References, memory: Any) -> TaskRows:
         mass, com, spin = snapshot.total_mass, references.com, references.angular_momentum
         error, integral = self.error(snapshot, references), self.integral(snapshot, references, memory)
         rate = jnp.concatenate([mass * com.acceleration, spin.rate]) - snapshot.momentum_rate
-        wanted = jnp.concatenate([mass * com.jerk, spin.second_rate])
-        wanted = wanted + self.kd * rate + self.kp * error + self.ki * integral
+        desired = jnp.concatenate([mass * com.jerk, spin.second_rate])
+        desired = desired + self.kd * rate + self.kp * error + self.ki * integral
         moved = cross(snapshot.feet.twist[:, :3] - snapshot.com_velocity, snapshot.wrenches[:, :3]).sum(0)
-        return Aim(
+        return TaskRows(
             matrix=snapshot.unknowns.matrix(wrenches=snapshot.wrench_transport),
-            target=wanted - jnp.concatenate([jnp.zeros(3), moved]),
+            target=desired - jnp.concatenate([jnp.zeros(3), moved]),
             weight=self.weight,
             error=error,
         )
@@ -96,7 +96,7 @@ class MomentumSecondRate(Momentum):
 class MomentumRate(Momentum):
     """The rate of momentum, from wrenches that answer at once (romualdi2021, eq. 3).
 
-    h' = sum over feet of [[1, 0], [S(p_k - p_C), 1]] f_k + m g is wanted to be h'_ref + kp (h_ref - h) +
+    h' = sum over feet of [[1, 0], [S(p_k - p_C), 1]] f_k + m g is asked to be h'_ref + kp (h_ref - h) +
     ki integral of (h_ref - h).
     """
 
@@ -106,10 +106,10 @@ class MomentumRate(Momentum):
     ki: Float[Array, "6"]  # 1/s2
     weight: Float[Array, "6"]
 
-    def aim(self, snapshot: Snapshot, references: References, memory: Any) -> Aim:
+    def rows(self, snapshot: Snapshot, references: References, memory: Any) -> TaskRows:
         mass, com, spin = snapshot.total_mass, references.com, references.angular_momentum
         error, integral = self.error(snapshot, references), self.integral(snapshot, references, memory)
-        wanted = jnp.concatenate([mass * com.acceleration, spin.rate]) + self.kp * error + self.ki * integral
+        desired = jnp.concatenate([mass * com.acceleration, spin.rate]) + self.kp * error + self.ki * integral
         fall = jnp.concatenate([mass * jnp.asarray(snapshot.robot.gravity), jnp.zeros(3)])
         matrix = snapshot.unknowns.matrix(wrenches=snapshot.wrench_transport)
-        return Aim(matrix, wanted - fall, self.weight, error)
+        return TaskRows(matrix, desired - fall, self.weight, error)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.control.whole_body.base import Aim, Task
+from softground.control.whole_body.base import Task, TaskRows
 from softground.control.whole_body.references import References
 from softground.control.whole_body.snapshot import Snapshot
 from softground.control.whole_body.unknowns import WrenchUnknown
@@ -30,9 +30,9 @@ class WrenchRates(Task):
     def name(self) -> str:
         return "wrench rates"
 
-    def aim(self, snapshot: Snapshot, references: References, memory: Any) -> Aim:
+    def rows(self, snapshot: Snapshot, references: References, memory: Any) -> TaskRows:
         error = references.wrenches - snapshot.wrenches
-        return Aim(
+        return TaskRows(
             matrix=_one_row_per_component(snapshot),
             target=(references.wrench_rates + self.kp * error).reshape(-1),
             weight=jnp.tile(self.weight, snapshot.unknowns.feet),
@@ -52,8 +52,8 @@ class Wrenches(Task):
     def name(self) -> str:
         return "wrenches"
 
-    def aim(self, snapshot: Snapshot, references: References, memory: Any) -> Aim:
-        return Aim(
+    def rows(self, snapshot: Snapshot, references: References, memory: Any) -> TaskRows:
+        return TaskRows(
             matrix=_one_row_per_component(snapshot),
             target=references.wrenches.reshape(-1),
             weight=jnp.tile(self.weight, snapshot.unknowns.feet),

@@ -115,7 +115,7 @@ class GrainBox:
         return self._of_grains("x")[order], self._of_grains("radius")[order]
 
     def kinetic_energy(self) -> float:
-        """Of all grains, J, without their spin."""
+        """Kinetic energy of all grains, J, without their spin."""
         return float(self._lammps.extract_compute("energy", 0, 0))
 
     def run(self, duration: float) -> None:

@@ -42,7 +42,7 @@ class Grains:
 
     @property
     def mass(self) -> float:
-        """Of a grain of mean radius, kg."""
+        """Mass of a grain of mean radius, kg."""
         return self.density * 4 / 3 * np.pi * self.radius**3
 
     @property

@@ -1,6 +1,6 @@
 """The motion that benchmarks simulate: a robot dropped from a small height that sways on its feet.
 
-Every motor swings a little about its posture, so that the load on the feet changes all the time while they stay in
+Every actuator swings a little about its posture, so that the load on the feet changes all the time while they stay in
 contact: a robot that stands still would be too easy, one that jumps would have no contacts to solve.
 """
 
@@ -20,8 +20,8 @@ STIFFNESS = 20.0  # N m/rad per kg of robot
 DAMPING = 1.0  # N m s/rad per kg of robot
 
 
-class March(NamedTuple):
-    """Servo gains and the targets of the motors as a function of time."""
+class ExcitationMotion(NamedTuple):
+    """PD gains and the targets of the actuators as a function of time."""
 
     middle: np.ndarray  # (nu,) rad
     phase: np.ndarray  # (nu,) rad
@@ -29,7 +29,7 @@ class March(NamedTuple):
     kd: float
 
     def target(self, time):
-        """Motor positions at a time (or at many: leading axis), rad."""
+        """Actuator positions at a time (or at many: leading axis), rad."""
         angle = 2 * np.pi * FREQUENCY * jnp.asarray(time)[..., None] + self.phase
         return self.middle + AMPLITUDE * jnp.sin(angle)
 
@@ -38,9 +38,9 @@ class March(NamedTuple):
         return Control(position=self.target(state.time).astype(dtype), kp=self.kp, kd=self.kd)
 
 
-def march(robot: Robot) -> March:
-    """A march with gains in proportion to the robot's mass; neighbouring motors are out of step."""
-    motors = np.array(robot.actuated)
-    middle = np.asarray(robot.posture)[np.array(robot.dof_q)[motors]]
+def excitation_motion(robot: Robot) -> ExcitationMotion:
+    """An excitation with gains in proportion to the robot's mass; neighbouring actuators are out of step."""
+    actuators = np.array(robot.actuated)
+    middle = np.asarray(robot.posture)[np.array(robot.dof_q)[actuators]]
     mass = float(robot.total_mass)
-    return March(middle, np.pi / 2 * np.arange(robot.nu), STIFFNESS * mass, DAMPING * mass)
+    return ExcitationMotion(middle, np.pi / 2 * np.arange(robot.nu), STIFFNESS * mass, DAMPING * mass)

@@ -13,7 +13,7 @@ from softground.errors import ExperimentError
 
 
 @dataclass(frozen=True)
-class Course:
+class FootTrajectory:
     """Poses of the sole's centre at increasing times; between them it moves at constant velocity."""
 
     time: np.ndarray  # (n,) s, from 0
@@ -26,11 +26,11 @@ class Course:
             object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=float))
         shapes = {getattr(self, name).shape for name in ("time", "x", "depth", "pitch")}
         if len(shapes) != 1 or self.time.ndim != 1 or len(self.time) < 2:
-            raise ExperimentError(f"a course needs equally many times, x, depths and pitches, got {sorted(shapes)}")
+            raise ExperimentError(f"a trajectory needs equally many times, x, depths and pitches, got {sorted(shapes)}")
         if not np.isfinite(self.corners()).all():
-            raise ExperimentError("a course must be finite: look for NaN in its corners")
+            raise ExperimentError("a trajectory must be finite: look for NaN in its corners")
         if self.time[0] != 0 or not (np.diff(self.time) > 0).all():
-            raise ExperimentError(f"the times of a course must start at 0 and increase, got {self.time}")
+            raise ExperimentError(f"the times of a trajectory must start at 0 and increase, got {self.time}")
 
     @property
     def duration(self) -> float:

@@ -1,4 +1,4 @@
-"""Doubt about the ground: what the task adds to the cost is the variance of the wrench task's, and nothing else.
+"""Uncertainty about the ground: what the task adds to the cost is the variance of the wrench task's, and nothing else.
 
 The oracle is the contact model itself on other grounds: wrench rates are linear in (k, b), so the variance of what
 follows from them is the sum of squares of its changes along the columns of a root of the covariance.
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from softground.control.whole_body.constraints.contact_model import ContactModel, stack_soles
-from softground.control.whole_body.tasks.contact_doubt import ContactDoubt, square_root
+from softground.control.whole_body.tasks.contact_uncertainty import ContactUncertainty, square_root
 from softground.media.visco_elastic.sole import patch
 
 from .motions import DAMPING, STIFFNESS, following, look, random_motion, robot
@@ -23,7 +23,7 @@ def soles():
     return stack_soles([patch(foot.shape) for foot in robot().feet])
 
 
-def doubtful(motion, covariance, pi=(STIFFNESS, DAMPING)):
+def uncertain(motion, covariance, pi=(STIFFNESS, DAMPING)):
     """References whose ground has this covariance, and these parameters under every foot or under each."""
     references = following(motion)
     k, b = np.broadcast_to(pi, (2, 2)).T
@@ -32,15 +32,15 @@ def doubtful(motion, covariance, pi=(STIFFNESS, DAMPING)):
 
 def added_cost(soles, motion, covariance, in_contact=(True, True)):
     seen = look(motion, "rate", in_contact)
-    aim = ContactDoubt(soles, WEIGHT, LOOKAHEAD).aim(seen, doubtful(motion, covariance), ())
-    rows = np.asarray(aim.matrix) @ motion.unknowns("rate") - np.asarray(aim.target)
-    return float((np.asarray(aim.weight) * rows**2).sum())
+    added = ContactUncertainty(soles, WEIGHT, LOOKAHEAD).rows(seen, uncertain(motion, covariance), ())
+    rows = np.asarray(added.matrix) @ motion.unknowns("rate") - np.asarray(added.target)
+    return float((np.asarray(added.weight) * rows**2).sum())
 
 
 def wrench_rates(bounds, motion, pi):
     """Of the feet in a motion on a ground, as the contact model has them."""
     seen = look(motion, "rate")
-    model = bounds(seen, doubtful(motion, np.zeros((2, 2, 2)), pi), ())
+    model = bounds(seen, uncertain(motion, np.zeros((2, 2, 2)), pi), ())
     return (np.asarray(model.lower) - np.asarray(model.matrix)[:, : robot().nv] @ motion.a).reshape(2, 6)
 
 
@@ -58,7 +58,7 @@ def test_adds_the_variance_over_grounds(soles):
     assert added_cost(soles, motion, COVARIANCE) == pytest.approx(variance, rel=1e-8)
 
 
-def test_no_doubt_costs_nothing(soles):
+def test_no_uncertainty_costs_nothing(soles):
     assert added_cost(soles, random_motion(4), np.zeros((2, 2, 2))) == 0.0
 
 

@@ -1,4 +1,4 @@
-"""Ground that is known only so well: a contact model with doubt in its parameters."""
+"""Ground that is known only so well: a contact model with uncertainty in its parameters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.control.whole_body.base import Aim, Task
+from softground.control.whole_body.base import Task, TaskRows
 from softground.control.whole_body.references import References
 from softground.control.whole_body.snapshot import Snapshot
 from softground.control.whole_body.unknowns import WrenchUnknown
@@ -17,8 +17,8 @@ from softground.media.visco_elastic.lemma import Pose, plate, wrench_rate
 from softground.media.visco_elastic.sole import Patch
 
 
-class ContactDoubt(Task):
-    """Wrench rates near what is wanted, on average over what the ground may be.
+class ContactUncertainty(Task):
+    """Wrench rates near what is desired, on average over what the ground may be.
 
     The wrench rate of a foot is linear in pi = (k, b): f'(a, pi) = D(a) pi, and D is affine in the foot's acceleration
     a. With `ContactModel`'s lookahead T,
@@ -36,23 +36,23 @@ class ContactDoubt(Task):
     covariance has shrunk nothing is left of them.
 
     The momentum task has such a mean too. Its variance must stay out: the weight of momentum is 1e5 times that of
-    wrenches, and errors of two feet do not cancel, so that a doubt of a few per cent would forbid to move the load from
-    foot to foot (docs/romualdi2021.md).
+    wrenches, and errors of two feet do not cancel, so that an uncertainty of a few per cent would forbid to move the
+    load from foot to foot (docs/romualdi2021.md).
     """
 
     needs: ClassVar[WrenchUnknown | None] = "rate"
 
     soles: Patch
-    """Of all feet, stacked."""
+    """Soles of all feet, stacked."""
     weight: Float[Array, "6"]
-    """Of the task of the wrench rates, per foot."""
+    """Weight of the task of the wrench rates, per foot."""
     lookahead: float = 0.0  # s, as in `ContactModel`
 
     @property
     def name(self) -> str:
-        return "contact doubt"
+        return "contact uncertainty"
 
-    def aim(self, snapshot: Snapshot, references: References, memory: Any) -> Aim:
+    def rows(self, snapshot: Snapshot, references: References, memory: Any) -> TaskRows:
         feet, ground = snapshot.feet, references.ground
         root = square_root(ground.covariance)  # (F, 2, 2): columns L_j
         free, gain = jax.vmap(self._sensitivity)(self.soles, Pose(ground.rest_position, ground.rest_rotation), feet)
@@ -60,7 +60,7 @@ class ContactDoubt(Task):
         matrix = jnp.einsum("fpiv,fpc->fciv", gain, root)
         target = -jnp.einsum("fpi,fpc->fci", free, root)
         counts = snapshot.in_contact[:, None, None] * jnp.broadcast_to(jnp.asarray(self.weight), target.shape)
-        return Aim(
+        return TaskRows(
             matrix=snapshot.unknowns.matrix(acceleration=matrix.reshape(-1, snapshot.unknowns.dofs)),
             target=target.reshape(-1),
             weight=counts.reshape(-1),

@@ -1,4 +1,4 @@
-"""Joints and motors in the step: limits, torques, servos, damping, dry friction."""
+"""Joints and actuators in the step: limits, torques, PD control, damping, dry friction."""
 
 from functools import cache
 
@@ -26,7 +26,7 @@ def test_joint_limit_holds_against_full_torque():
     that spring little to give back: less than a fifth of the speed."""
     sim = pendulum()
     states, records = trajectory(sim, sim.initial_state(), Control(jnp.array([100.0])), 500)
-    np.testing.assert_array_equal(records.torque, 20.0)  # the motor's limit
+    np.testing.assert_array_equal(records.torque, 20.0)  # the actuator's limit
     angle, rate = np.asarray(states.q[:, 1]), np.asarray(states.v[:, 1])
     arrival = int(np.argmax(angle > 0.5))
     assert 0 < arrival < 100
@@ -68,7 +68,7 @@ def test_torque_is_clipped_and_drives_the_joint():
 
 
 @pytest.mark.parametrize(("kp", "kd"), [(5.0, 0.1), (1e3, 10.0), (1e7, 1e5)])
-def test_servo_is_its_formula_at_the_end_of_the_step(kp, kd):
+def test_pd_is_its_formula_at_the_end_of_the_step(kp, kd):
     sim = pendulum()
     state = sim.initial_state(np.array([0.0, 0.1]), np.array([0.0, -0.3]))
     control = Control(
@@ -85,7 +85,7 @@ def test_servo_is_its_formula_at_the_end_of_the_step(kp, kd):
     np.testing.assert_allclose(0.1 * (after.v[1] + 0.3) / 2e-3, record.torque[0], rtol=1e-6, atol=1e-13 * kp)
 
 
-def test_stiff_servo_is_stable_and_reaches_its_target():
+def test_stiff_pd_is_stable_and_reaches_its_target():
     sim = pendulum()
     control = Control(position=jnp.array([0.3]), kp=1e6, kd=1e3)
     states, records = trajectory(sim, sim.initial_state(), control, 300)
@@ -129,13 +129,13 @@ FOUR_ARMS = """
 
 
 @pytest.mark.parametrize("order", ["abcd", "acbd", "ac", "ca"])
-@pytest.mark.parametrize("servo", [False, True], ids=["torque", "servo"])
-def test_motors_drive_their_own_joints(order, servo):
+@pytest.mark.parametrize("pd", [False, True], ids=["torque", "pd"])
+def test_actuators_drive_their_own_joints(order, pd):
     """In whatever order the file lists them, and with passive joints between them."""
-    motors = "".join(f'<motor joint="{name}"/>' for name in order)
-    sim = Simulator(inline(FOUR_ARMS.format("".join(map(ARM.format, "abcd")), motors)), ground_medium("sand"))
+    actuators = "".join(f'<motor joint="{name}"/>' for name in order)
+    sim = Simulator(inline(FOUR_ARMS.format("".join(map(ARM.format, "abcd")), actuators)), ground_medium("sand"))
     torque = np.arange(1.0, 1 + len(order))
-    control = Control(torque, position=np.zeros(len(order))) if servo else Control(torque)
+    control = Control(torque, position=np.zeros(len(order))) if pd else Control(torque)
     after, record = step(sim, sim.initial_state(), control)
     expected = [torque[order.index(name)] if name in order else 0.0 for name in "abcd"]
     np.testing.assert_allclose(after.v[1:], np.array(expected) / 0.1 * 2e-3, rtol=1e-9, atol=1e-15)
@@ -181,8 +181,8 @@ def test_dry_joint_decelerates_at_loss_over_inertia_and_stops(rate):
     np.testing.assert_allclose(rate * states.q[-1, 1], 1.0 / (2 * 5.0), atol=1.5e-3)  # v0^2 / 2a, first order
 
 
-def test_dry_joint_resists_its_servo():
-    """A servo comes to rest where it asks for no more than friction holds, not at its target."""
+def test_dry_joint_resists_its_pd():
+    """A PD controller comes to rest where it asks for no more than friction holds, not at its target."""
     sim = dry_pendulum()
     control = Control(position=jnp.array([0.1]), kp=20.0, kd=2.0)
     after, record = rollout(sim, sim.initial_state(), control, 500)
