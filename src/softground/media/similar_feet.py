@@ -41,7 +41,7 @@ class SimilarFeet(Medium):
     reference_foot: Shape = eqx.field(static=True)
 
     @property
-    def eps(self) -> Float[Array, ""]:
+    def eps(self) -> Array:
         """Temperature of the wrench space, W."""
         return self.medium.eps
 

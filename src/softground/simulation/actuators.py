@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -27,11 +29,11 @@ class Control(eqx.Module):
     5.0
     """
 
-    torque: Float[Array, " nu"] | float = 0.0  # N m
-    position: Float[Array, " nu"] | None = None  # rad; None: no PD control
-    velocity: Float[Array, " nu"] | float = 0.0  # rad/s
-    kp: Float[Array, " nu"] | float = 0.0  # N m/rad
-    kd: Float[Array, " nu"] | float = 0.0  # N m s/rad
+    torque: Float[Array, " nu"] | Sequence[float] | float = 0.0  # N m
+    position: Float[Array, " nu"] | Sequence[float] | None = None  # rad; None: no PD control
+    velocity: Float[Array, " nu"] | Sequence[float] | float = 0.0  # rad/s
+    kp: Float[Array, " nu"] | Sequence[float] | float = 0.0  # N m/rad
+    kd: Float[Array, " nu"] | Sequence[float] | float = 0.0  # N m s/rad
 
     def __check_init__(self):
         gains_given = any(not isinstance(gain, float) or gain for gain in (self.kp, self.kd))

@@ -70,7 +70,7 @@ class WedgeLaw(Law):
     mass: Float[Array, ""]  # kg
     mass_arm: Float[Array, "3 n"]  # velocity of the wedge per unit twist
     carried: Float[Array, "3"]  # m/s, velocity at which the wedge gives and takes no force, surface frame
-    dt: Float[Array, ""]  # s
+    dt: float | Float[Array, ""]  # s
 
     def wedge_velocity(self, twist: Float[Array, " n"]) -> Float[Array, "3"]:
         """Velocity of the solid grains that go with the foot, m/s, surface frame."""
