@@ -92,27 +92,27 @@ class Uncertainty:
 class Belief(eqx.Module):
     """What is known of the ground, and what the next tick needs."""
 
-    mean: Float[Array, " n"]  # logarithms of the parameters, then the ground height (m)
-    covariance: Float[Array, "n n"]
-    place: Float[Array, "3"]  # m, of the base, integrated
+    mean: Float[Array, "*t n"]  # logarithms of the parameters, then the ground height (m)
+    covariance: Float[Array, "*t n n"]
+    place: Float[Array, "*t 3"]  # m, of the base, integrated
     memory: Any  # of the ground, per foot
-    sensed: Float[Array, " nv"]  # low-passed generalised force of the ground, from the motion, ...
-    expected: Float[Array, " nv"]  # ... and from the medium, ...
-    regressor: Float[Array, "nv n"]  # ... and how that depends on the mean
-    scatter: Float[Array, "nv nv"]  # covariance of what is expected, from noise of the twists
+    sensed: Float[Array, "*t nv"]  # low-passed generalised force of the ground, from the motion, ...
+    expected: Float[Array, "*t nv"]  # ... and from the medium, ...
+    regressor: Float[Array, "*t nv n"]  # ... and how that depends on the mean
+    scatter: Float[Array, "*t nv nv"]  # covariance of what is expected, from noise of the twists
 
     @property
-    def parameters(self) -> Float[Array, " p"]:
+    def parameters(self) -> Float[Array, "*t p"]:
         """In the order of the identifier's names."""
         return jnp.exp(self.mean[..., :-1])
 
     @property
-    def deviations(self) -> Float[Array, " p"]:
+    def deviations(self) -> Float[Array, "*t p"]:
         """Deviations of the logarithms of the parameters: relative, where they are small."""
         return jnp.sqrt(jnp.diagonal(self.covariance, axis1=-2, axis2=-1))[..., :-1]
 
     @property
-    def height(self) -> Float[Array, ""]:
+    def height(self) -> Float[Array, "*t"]:
         """Height of the ground over where the base was at the start, m."""
         return self.mean[..., -1]
 
