@@ -13,7 +13,7 @@ import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softground.surfaces import HeightField, MeshSurface, Plane, Ramp, Wave, minimal_rotation
+from softground.surfaces import HeightField, MeshSurface, Plane, Ramp, Wave, mesh, minimal_rotation
 
 from .grounds import bumps, field_of_bumps, heights, look, mesh_of_bumps, points_near
 
@@ -229,9 +229,9 @@ def block_with_a_bump(width: float, height: float) -> trimesh.Trimesh:
     faces = [face for face in box.faces if not np.isin(face, top).all()]
     for i, j in ((0, 1), (1, 2), (2, 3), (3, 0)):
         faces += [[outer[i], outer[j], first + j], [outer[i], first + j, first + i], [first + i, first + j, tip]]
-    mesh = trimesh.Trimesh(vertices, faces)
-    assert mesh.is_watertight
-    return mesh
+    solid = trimesh.Trimesh(vertices, faces)
+    assert solid.is_watertight
+    return solid
 
 
 PLACE = (0.011, 0.007)  # m, of the bump: between the nodes
@@ -247,13 +247,14 @@ def test_a_detail_between_the_nodes_is_not_lost_in_silence():
     assert distances(coarse, np.array([[*PLACE, 0.02]]))[0] > 0.01
 
 
-def test_a_grid_is_refined_for_details():
-    """A stone 4 mm high and 30 mm wide, a fifth of the spacing that a plain block of this size has."""
+def test_a_grid_is_refined_for_details(monkeypatch):
+    """A stone 16 mm high and 120 mm wide, a fifth of the spacing that a plain block of this size is given here."""
+    monkeypatch.setattr(mesh, "NODES_ALONG", 12)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ground = MeshSurface(block_with_a_bump(0.03, 0.004))
-    assert float(ground.spline.spacing[0]) < 1 / 90
-    assert distances(ground, np.array([[*PLACE, 0.004]]))[0] < 0.001
+        ground = MeshSurface(block_with_a_bump(0.12, 0.016))
+    assert float(ground.spline.spacing[0]) < 1 / 22
+    assert distances(ground, np.array([[*PLACE, 0.016]]))[0] < 0.004
 
 
 def test_mesh_from_a_file(tmp_path):

@@ -149,8 +149,8 @@ def level_shear() -> float:
 
 
 def lateral_force(
-    depth: Float[Array, "*s"], slip: Float[Array, "*s"], saturation_length: Float[Array, ""], stress: float
-) -> Float[Array, "*s"]:
+    depth: Float[Array, "..."], slip: Float[Array, "..."], saturation_length: Float[Array, ""], stress: float
+) -> Float[Array, "..."]:
     """chen2026 (9): size, N, of the force on a side that has slipped this way (m) towards the grains it pushes.
 
         F_y = lambda (1 - exp(-y/lambda)) alpha_y g_z,      g_z = z^2 / 2:

@@ -55,7 +55,7 @@ class Contour(eqx.Module):
         x = np.linspace(rear, front, points)
         return cls(np.c_[x, jax.vmap(curve)(x)], np.asarray(jax.vmap(jax.grad(curve))(x)))
 
-    def contact(self, pitch: Float[Array, "*t"]) -> Float[Array, "*t 2"]:
+    def contact(self, pitch: float | Float[Array, "*t"]) -> Float[Array, "*t 2"]:
         """Lowest point (x_r, z_r), m, of the foot at this pitch (rad); at most an end of the contour."""
         x = jnp.interp(jnp.tan(pitch), self.slope, self.x)
         return jnp.stack([x, self._height(x)], axis=-1)
