@@ -20,7 +20,7 @@ def simulators(tmp_path_factory) -> list[Simulator]:
 
 
 def learned(directions: str, folder):
-    grid = Grid(depths=(0.02, 0.06), tilts=(0.0, 0.6), directions=directions)
+    grid = Grid(depths=(0.05,), tilts=(0.0, 0.6), directions=directions)
     run_campaign(named_rig("rft", medium="sand"), grid, folder)
     return compressed(Physics().fit(grid_of(collect(folder))).medium())
 

@@ -7,6 +7,7 @@ matrices of the whole follow from the table. That is all the optimiser needs to 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import equinox as eqx
@@ -72,8 +73,7 @@ class Pattern(NamedTuple):
     column: Int[np.ndarray, " e"]
 
 
-def pattern(block: Block, samples: list[np.ndarray], eps: float) -> Pattern:
-    """Pattern of a block, from its Jacobian at vectors of unknowns that are typical but random."""
-    slopes = jax.jit(lambda z: block.all_jacobians(z, eps))
-    filled = np.any([np.any(np.asarray(slopes(z)) != 0, axis=0) for z in samples], axis=0)
+def pattern(jacobians: Sequence[Float[Array, "count rows width"]]) -> Pattern:
+    """Pattern of a block, from its Jacobians at vectors of unknowns that are typical but random."""
+    filled = np.any([np.any(np.asarray(one) != 0, axis=0) for one in jacobians], axis=0)
     return Pattern(len(filled), *np.nonzero(filled))

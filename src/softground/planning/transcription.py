@@ -136,7 +136,6 @@ class Transcription:
     def _functions(self) -> tuple[Callable, ...]:
         """Compiled objective, gradient, constraints and Jacobian entries, as functions of (surface, z, eps)."""
         blocks = [part.block for part in self.constraints]
-        patterns = self.constraint_patterns
 
         def value(surface, z, eps):
             return sum(jnp.sum(block.all_rows(z, eps) ** 2) for block in on_surface(self.costs, surface))
@@ -144,14 +143,15 @@ class Transcription:
         def values(surface, z, eps):
             return jnp.concatenate([block.all_rows(z, eps).reshape(-1) for block in on_surface(blocks, surface)])
 
-        def jacobian(surface, z, eps):
-            entries = [
-                block.all_jacobians(z, eps)[:, places.row, places.column].reshape(-1)
-                for block, places in zip(on_surface(blocks, surface), patterns, strict=True)
-            ]
-            return jnp.concatenate(entries)
+        @jax.jit
+        def in_pattern(slopes):
+            places = zip(slopes, self.constraint_patterns, strict=True)
+            return jnp.concatenate([one[:, place.row, place.column].reshape(-1) for one, place in places])
 
-        return tuple(jax.jit(function) for function in (value, jax.grad(value, argnums=1), values, jacobian))
+        def jacobian(surface, z, eps):
+            return in_pattern(self._constraint_slopes(surface, z, eps))
+
+        return *(jax.jit(function) for function in (value, jax.grad(value, argnums=1), values)), jacobian
 
     def _once(self, name: str, make: Callable[[], Any]) -> Any:
         """What is made when first asked for, and shared with programmes of every eps and terrain."""
@@ -160,16 +160,26 @@ class Transcription:
         return self._once_made[name]
 
     @property
+    def _constraint_slopes(self) -> Callable:
+        """Compiled Jacobians of all blocks of constraints: they find the patterns, and fill them later."""
+        return self._once("constraint slopes", lambda: _slopes([part.block for part in self.constraints]))
+
+    @property
+    def _cost_slopes(self) -> Callable:
+        """Compiled Jacobians of all blocks of costs."""
+        return self._once("cost slopes", lambda: _slopes(self.costs))
+
+    @property
     def constraint_patterns(self) -> list[Pattern]:
-        blocks = [part.block for part in self.constraints]
-        return self._once("constraint patterns", lambda: self._patterns(blocks))
+        return self._once("constraint patterns", lambda: self._patterns(self._constraint_slopes))
 
     @property
     def cost_patterns(self) -> list[Pattern]:
-        return self._once("cost patterns", lambda: self._patterns(self.costs))
+        return self._once("cost patterns", lambda: self._patterns(self._cost_slopes))
 
-    def _patterns(self, blocks: list[Block]) -> list[Pattern]:
-        return [pattern(block, self._samples, 1.0) for block in on_surface(blocks, generic(self.surface))]
+    def _patterns(self, slopes: Callable) -> list[Pattern]:
+        typical = generic(self.surface)
+        return [pattern(block) for block in zip(*(slopes(typical, z, 1.0) for z in self._samples), strict=True)]
 
     @property
     def curvatures(self) -> list[tuple[CurvaturePlan, Callable]]:
@@ -228,22 +238,22 @@ class Transcription:
         one, other = block.columns[:, local[0]].reshape(-1), block.columns[:, local[1]].reshape(-1)
         return np.maximum(one, other), np.minimum(one, other)
 
-    def _cost_hessian(self):
-        patterns = self.cost_patterns
-
-        def entries(surface, z, eps):
+    def _cost_hessian(self) -> Callable:
+        @jax.jit
+        def squared(slopes):
             parts = [jnp.zeros(0)]
-            for block, places in zip(on_surface(self.costs, surface), patterns, strict=True):
-                slopes = block.all_jacobians(z, eps)
-                square = 2 * jnp.einsum("kri,krj->kij", slopes, slopes)
+            for one, places in zip(slopes, self.cost_patterns, strict=True):
                 row, column = _products(places)
-                parts.append(square[:, row, column].reshape(-1))
+                parts.append((2 * jnp.einsum("kri,krj->kij", one, one))[:, row, column].reshape(-1))
             return jnp.concatenate(parts)
 
+        def entries(surface, z, eps):
+            return squared(self._cost_slopes(surface, z, eps))
+
         if all(block.linear for block in self.costs):
-            constant = np.asarray(jax.jit(entries)(self.surface, jnp.zeros(self.layout.size), 1.0))
+            constant = np.asarray(entries(self.surface, jnp.zeros(self.layout.size), 1.0))
             return lambda surface, z, eps: constant
-        return jax.jit(entries)
+        return entries
 
     def _constraint_curvature(self, z, multipliers, eps) -> np.ndarray:
         counts = [(len(p.block.columns), len(p.lower)) for p in self.constraints]
@@ -253,6 +263,11 @@ class Transcription:
             for (plan, along), share, count in zip(self.curvatures, shares, counts, strict=True)
         ]
         return np.concatenate([one.reshape(-1) for one in bent])
+
+
+def _slopes(blocks: list[Block]) -> Callable:
+    """Jacobians of blocks on a surface, compiled together, as a function of (surface, z, eps)."""
+    return jax.jit(lambda surface, z, eps: [block.all_jacobians(z, eps) for block in on_surface(blocks, surface)])
 
 
 def _row_count(block: Block) -> int:
