@@ -44,7 +44,7 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Drop RoboSimian on a slope of sand, trot it on flat sand: run files, figures, videos and a table."""
-    configure_jax()
+    configure_jax(steps=4000)
     from rich.console import Console
 
     from softground.demo import run_demo
@@ -96,7 +96,7 @@ def simulate(
         dt=dt, seconds=seconds, strength=strength, stiffness=stiffness, damping=damping, eps=eps, spacing=spacing
     )
     seed_used = check_seed(seed, perturb=perturb)
-    configure_jax()
+    configure_jax(steps=seconds / dt)
     import numpy as np
 
     from softground.control.posture import hold_posture
