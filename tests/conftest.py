@@ -19,8 +19,8 @@ from . import array_checks  # noqa: E402
 array_checks.install()  # before softground is imported
 
 jax.config.update("jax_enable_x64", True)
-# The default of 1 s would leave out most of our functions, which are many and small.
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+# Our functions are many and small: all are kept (the default is those of 1 s), so that the workers share them.
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 
 @pytest.fixture(scope="session")
