@@ -44,14 +44,14 @@ FEW_STEPS = 100_000
 """Steps of a run that take less time than XLA would to make them a tenth faster."""
 
 
-def configure_jax(for_batches: bool = False, steps: float | None = None) -> None:
+def configure_jax(for_batches: bool = False, brief: bool = False) -> None:
     """Settings that JAX reads when it starts. One robot: double precision on one thread; batches: neither.
 
     PJRT_NPROC=1 keeps XLA's executor sequential: small steps in a loop run 1.5 times as fast. Without asynchronous
     dispatch a controller that calls a compiled function every millisecond waits a third less. `ynn` keeps small
-    products away from a matrix library (10 % faster). steps: that will be simulated; where they are few, a program that
-    compiles in half the time serves better than one that runs a tenth faster. XLA stops at flags it does not know,
-    hence the check. Compiled programs are kept for the next call, apart for every kind of processor.
+    products away from a matrix library (10 % faster). brief: what is compiled runs for few steps, so that a program
+    which compiles in half the time serves better than one that runs a tenth faster. XLA stops at flags it does not
+    know, hence the check. Compiled programs are kept for the next call, apart for every kind of processor.
     """
     import importlib.metadata
 
@@ -68,7 +68,7 @@ def configure_jax(for_batches: bool = False, steps: float | None = None) -> None
         os.environ.setdefault("JAX_ENABLE_X64", "1")
         if importlib.metadata.version("jaxlib").startswith("0.10."):
             flags.append("--xla_cpu_experimental_ynn_fusion_type=")
-            if steps is not None and steps < FEW_STEPS:
+            if brief:
                 flags += ["--xla_cpu_use_fusion_emitters=false", "--xla_backend_optimization_level=1"]
     given = os.environ.get("XLA_FLAGS", "")
     os.environ["XLA_FLAGS"] = " ".join([given, *(f for f in flags if f.split("=")[0] not in given)]).strip()

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from softground.cli.application import Json, Quiet, app, configure_jax
+from softground.cli.application import FEW_STEPS, Json, Quiet, app, configure_jax
 from softground.cli.options import (
     Damping,
     Feet,
@@ -44,7 +44,7 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Drop RoboSimian on a slope of sand, trot it on flat sand: run files, figures, videos and a table."""
-    configure_jax(steps=4000)
+    configure_jax(brief=True)
     from rich.console import Console
 
     from softground.demo import run_demo
@@ -96,7 +96,7 @@ def simulate(
         dt=dt, seconds=seconds, strength=strength, stiffness=stiffness, damping=damping, eps=eps, spacing=spacing
     )
     seed_used = check_seed(seed, perturb=perturb)
-    configure_jax(steps=seconds / dt)
+    configure_jax(brief=seconds / dt < FEW_STEPS)
     import numpy as np
 
     from softground.control.posture import hold_posture

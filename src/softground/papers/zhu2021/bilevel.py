@@ -27,10 +27,10 @@ def gaits_by_form(quick: bool) -> dict[str, gaits.Gait]:
     return {
         "closed form": closed,
         "bilevel, from a simulated walk": gaits.planned(
-            problem, "walk", walk_at_speed, stages_of(quick, near=False), Bilevel
+            problem, "walk", walk_at_speed, stages_of(quick, near=False), dynamics=Bilevel
         ),
         "bilevel, from the closed form's gait": gaits.planned(
-            problem, f"gait {name}", lambda _: closed.trajectory, stages_of(quick, near=True), Bilevel
+            problem, f"gait {name}", lambda _: closed.trajectory, stages_of(quick, near=True), dynamics=Bilevel
         ),
     }
 

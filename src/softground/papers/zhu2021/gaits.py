@@ -22,8 +22,6 @@ from softground.planning import (
     standard_stages,
     walk_at_speed,
 )
-from softground.planning.dynamics.base import Dynamics
-from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.kept import planned_and_replayed
 from softground.planning.problem import walking_problem
 from softground.robots import Robot
@@ -150,10 +148,9 @@ def planned(
     guess_name: str,
     guess: Callable[[GaitProblem], Trajectory],
     stages: tuple[Stage, ...],
-    dynamics: type[Dynamics] = ClosedForm,
-    seconds: float = 900.0,
+    **options: Any,
 ) -> Gait:
-    """The gait that solves a problem from a guess, and its replay: from the cache, or found now and kept."""
+    """The gait that solves a problem from a guess, and its replay (`planned_and_replayed`, which has the options)."""
     title = f"{problem.robot.name} on sand"
-    found, again, fingerprint = planned_and_replayed(problem, guess_name, guess, stages, dynamics, seconds, title)
+    found, again, fingerprint = planned_and_replayed(problem, guess_name, guess, stages, title=title, **options)
     return Gait(found, again, fingerprint, json.loads(again.attrs["replay"]))
