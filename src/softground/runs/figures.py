@@ -99,7 +99,7 @@ def _draw_power(axes: Axes, run: RobotMotion) -> None:
     power = actuator_power(run)
     axes.plot(run["time"], np.maximum(power, 0).sum(1), color=COLOURS[0])
     axes.plot(run["time"], np.minimum(power, 0).sum(1), color=COLOURS[4])
-    axes.set_ylabel("actuator power (W)")
+    axes.set_ylabel("power (W)")
     for text, colour, place in (("driving", COLOURS[0], 0.92), ("braking", COLOURS[4], 0.08)):
         axes.text(0.995, place, text, color=colour, transform=axes.transAxes, ha="right", va="center", bbox=PAPER)
 
