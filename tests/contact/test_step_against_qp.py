@@ -14,6 +14,7 @@ import pytest
 
 from softground.contact import Newton
 from softground.contact.grains import metric_with_grains
+from softground.contact.guess import steady
 from softground.contact.reference import half_spaces, solve_half_space_qp, solve_velocity_qp
 from softground.contact.solve import solve
 
@@ -40,8 +41,8 @@ def cold(problems):
 
 
 @jax.jit
-def warm(problems, twists):
-    return jax.lax.map(lambda one: solve(one[0], one[1], NEWTON), (problems, twists))
+def warm(problems, velocities, twists):
+    return jax.lax.map(lambda one: solve(one[0], steady(*one[1:]), NEWTON), (problems, velocities, twists))
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +157,7 @@ def test_warm_start_from_perturbed_twists(batch, solved, noise):
     1 kg."""
     random = np.random.default_rng(1)
     start = solved.twists + noise * random.normal(size=solved.twists.shape)
-    again = warm(batch.problems(EPS), start)
+    again = warm(batch.problems(EPS), solved.velocity, start)
     report(f"warm, noise {noise} m/s", again)
     assert again.converged.all()
     assert np.abs(again.velocity - solved.velocity).max() < 2e-6
@@ -165,14 +166,14 @@ def test_warm_start_from_perturbed_twists(batch, solved, noise):
 
 
 def test_warm_start_from_another_instance(batch, solved):
-    again = warm(batch.problems(EPS), jnp.roll(solved.twists, 1, axis=0))
+    again = warm(batch.problems(EPS), *(jnp.roll(x, 1, axis=0) for x in (solved.velocity, solved.twists)))
     report("warm from the previous instance", again)
     assert again.converged.all()
     assert np.abs(again.velocity - solved.velocity).max() < 2e-6
 
 
 def test_warm_start_at_the_solution_needs_no_search(batch, solved):
-    again = warm(batch.problems(EPS), solved.twists)
+    again = warm(batch.problems(EPS), solved.velocity, solved.twists)
     report("warm from the solution", again)
     assert again.iterations.max() <= 1
 

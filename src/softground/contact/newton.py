@@ -5,9 +5,8 @@ backtracking search creeps towards them. Finding the zero of the slope along the
 is monotone, because the problem is convex) lands *on* the kink, where the next Hessian sees it. Iteration
 counts are in docs/contact.md.
 
-Warm start: the forces at the feet's previous twists, and their stiffness, make a linear model of this step's
-forces; its solution is the first iterate. Twists are kept per foot and in the surface frame, because that is
-where the force law lives: a sticking foot keeps its twist while the robot's velocity changes.
+Warm start: forces and stiffness at a guess (`contact/guess.py`) make a linear model of this step's forces; its
+solution is the first iterate.
 
 In a batch (`jax.vmap`) a loop goes on until its slowest member is done, and on a GPU it asks the host after every
 round: `BatchNewton` is the same solver with ceilings for the slow few, and looks up from a line search less often.
@@ -23,6 +22,7 @@ import jax.numpy as jnp
 from jaxtyping import Bool, Float, Int
 
 from softground.arrays import Array
+from softground.contact.guess import Guess
 from softground.contact.linear import solve_spd_fast
 from softground.contact.problem import LocalModel, StepProblem, product
 
@@ -38,9 +38,9 @@ class Newton(eqx.Module):
     stride: int = eqx.field(static=True, default=1, metadata={"absent_from_old_files": True})
 
     @jax.jit  # traced once for all steps of one kind, also across simulators
-    def __call__(self, problem: StepProblem, warm_twists: Float[Array, "f n"] | None = None) -> Solution:
-        """Minimise; without `warm_twists` start from the free motion (a cold start)."""
-        first = cold_start(problem) if warm_twists is None else warm_start(problem, warm_twists)
+    def __call__(self, problem: StepProblem, guess: Guess | None = None) -> Solution:
+        """Minimise; without a guess start from the free motion (a cold start)."""
+        first = cold_start(problem) if guess is None else warm_start(problem, guess)
         state = jax.lax.while_loop(self._unfinished, lambda s: self._iterate(problem, s), first)
         return finish(state, self.tolerance)
 
@@ -150,18 +150,19 @@ def cold_start(problem: StepProblem) -> Iterate:
     return newton_direction(problem, v, twists, problem.local_model(v, twists), jnp.zeros((), jnp.int32))
 
 
-def warm_start(problem: StepProblem, twists: Float[Array, "f n"]) -> Iterate:
-    """From the solution of the step whose forces are linear about the given twists.
+def warm_start(problem: StepProblem, guess: Guess) -> Iterate:
+    """From the solution of the step whose forces are linear about the guess.
 
     The first direction uses the same Hessian again. Where the guess was good, as it mostly is, this second solve
     with one factorisation is all there is to do; where it was not, the iterate has overshot to where the ground has
     no stiffness, and this Hessian is the better one (measured: docs/contact.md).
     """
-    model = problem.local_model(jnp.zeros_like(problem.momentum), twists)
+    twists = guess.feet(problem.laws)
+    model = problem.local_model(guess.velocity, twists)
     hessian = problem.hessian(model)
-    extrapolated = model.wrench + (model.stiffness * twists[:, None]).sum(-1)
-    force = problem.generalised(extrapolated, model.joint_force)
-    v = solve_spd_fast(hessian, problem.momentum + problem.dt * force)
+    at_rest = model.wrench + (model.stiffness * twists[:, None]).sum(-1)
+    joints_at_rest = model.joint_force + model.joint_stiffness * guess.velocity
+    v = solve_spd_fast(hessian, problem.momentum + problem.dt * problem.generalised(at_rest, joints_at_rest))
     wrench, joint_force = problem.forces(v)
     here = model._replace(wrench=wrench, joint_force=joint_force)
     return _direction(problem, v, problem.twists(v), here, hessian, jnp.zeros((), jnp.int32))

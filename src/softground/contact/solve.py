@@ -14,21 +14,22 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from softground.arrays import Array
+from softground.contact.guess import Guess
 from softground.contact.linear import solve_spd
 from softground.contact.newton import Newton, Solution
 from softground.contact.problem import StepProblem
 
 
 @eqx.filter_custom_jvp
-def solve(problem: StepProblem, warm_twists: Float[Array, "f n"] | None, solver: Newton) -> Solution:
+def solve(problem: StepProblem, guess: Guess | None, solver: Newton) -> Solution:
     """Minimiser of the problem. Derivatives are with respect to everything in `problem`."""
-    return solver(problem, warm_twists)
+    return solver(problem, guess)
 
 
 @solve.def_jvp
 def _solve_jvp(primals, tangents):
-    problem, warm_twists, solver = primals
-    solution = solve(problem, warm_twists, solver)
+    problem, guess, solver = primals
+    solution = solve(problem, guess, solver)
     parts, static = eqx.partition(problem, eqx.is_inexact_array)
     moved = jax.tree.map(
         lambda part, tangent: None if part is None else jnp.zeros_like(part) if tangent is None else tangent,

@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float, Int
 from softground.arrays import Array, as_float, is_known
 from softground.contact.feet import contact_jacobian, feet_in_ground, wrench_in_world
 from softground.contact.grains import metric_with_grains
+from softground.contact.guess import Guess
 from softground.contact.linear import solve_spd
 from softground.contact.newton import Newton
 from softground.contact.problem import StepProblem, product
@@ -41,10 +42,6 @@ class State(eqx.Module):
     v: Float[Array, " nv"]  # generalised velocity, MuJoCo's qvel
     memory: Any  # of the ground, per foot
     twists: Float[Array, "2 f n"]  # m/s, rad/s, of the feet in the last step and the one before, surface frame
-
-    def expected_twists(self) -> Float[Array, "f n"]:
-        """Where the next solve starts: the feet's twists, extrapolated."""
-        return 2 * self.twists[0] - self.twists[1]
 
 
 class Record(eqx.Module):
@@ -154,7 +151,7 @@ class Simulator(eqx.Module):
         kin = robot.kinematics(state.q)
         feet = feet_in_ground(robot, kin, self.ground.surface)
         problem, mass = self._problem(state, control, medium, kin, feet)
-        solution = solve(problem, state.expected_twists(), self.solver)
+        solution = solve(problem, Guess(state.v, state.twists), self.solver)
         velocity = solution.velocity
         if self.grain_inertia is not None:
             impulse = dt * problem.generalised(solution.wrenches, solution.joint_force)

@@ -38,6 +38,7 @@ from jaxtyping import Float
 
 from softground.arrays import Array
 from softground.contact.feet import contact_jacobian, feet_in_ground
+from softground.contact.guess import steady
 from softground.contact.newton import Newton
 from softground.contact.problem import StepProblem
 from softground.contact.solve import solve
@@ -165,7 +166,8 @@ class Bilevel(Dynamics):
             joints=None,
             dt=dt,
         )
-        return solve(problem, jax.lax.stop_gradient(jacobian @ (v if near is None else near)), Newton()).velocity
+        near = jax.lax.stop_gradient(v if near is None else near)
+        return solve(problem, steady(near, jax.lax.stop_gradient(jacobian) @ near), Newton()).velocity
 
     def slopes(self, q, v, reached, mu) -> Slopes:
         """Derivatives at a step that is evaluated at q and reaches a velocity: wrenches follow from the feet's
