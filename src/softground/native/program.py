@@ -1,8 +1,9 @@
 """Scalar programs: what a program of JAX becomes between tracing and native code.
 
 Every array has been taken apart into numbers, so there are no shapes, only values of three kinds and statements that
-make them, in order. Control flow is structured: blocks inside statements. Each value is made once, and used in the block
-that makes it or in blocks inside that one. Local arrays exist for what is indexed by a value, and for nothing else.
+make them, in order. Control flow is structured: blocks inside statements. Each value is made once, and used after that
+in the same block or in blocks inside it (what a loop's condition makes is not seen by its body). Local arrays exist for
+what is indexed by a value, and for nothing else.
 
 Nothing here knows JAX (which makes programs, `scalarise.py`) or a machine (which runs them, `llvm.py`).
 """
