@@ -165,7 +165,7 @@ def test_a_walk_that_falls_is_a_fall(tmp_path):
 @pytest.mark.parametrize(
     ("name", "result"),
     [
-        ("step", {"robots": {"robosimian": {"ratio": 2.0}}, "paper_factor": 5000.0}),
+        ("step", {"steps": {"robosimian walking on sand": {"ratio": 2.0}}, "dt": 0.002}),
         ("batch", {"device": "cpu", "batches": {"4096": {"softground": 1e6, "mjx": 5e5, "ratio": 2.0}}}),
         ("robustness", {"states": 10, "not_finite": 0}),
     ],

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from softground import media
-from softground.bench.excitation import excitation_motion
+from softground.bench.motions import swaying
 from softground.contact import BatchNewton, Newton
 from softground.contact.guess import steady
 from softground.contact.solve import solve
-from softground.robots import Robot
 from softground.simulation import Simulator
 
 from .instances import DT, EPS, Instances, instances
@@ -122,9 +121,8 @@ def drop():
     They fall, land between 40 and 180 ms, the feet slide and come to rest. Kept are the states of the way, and of
     every step how it was solved.
     """
-    robot = Robot.load("anymal")
-    motion = excitation_motion(robot)
-    sim = Simulator(robot, media.sand(eps=0.02), 0.002, solver=BatchNewton())
+    motion = swaying("anymal")
+    sim = Simulator(motion.robot, media.sand(eps=0.02), 0.002, solver=BatchNewton())
     starts = []
     for seed, height in enumerate((0.01, 0.1)):
         one = sim.initial_state(height=height, dtype=jnp.float32)

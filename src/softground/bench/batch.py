@@ -16,10 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from softground import media
-from softground.bench.excitation import ExcitationMotion, excitation_motion
+from softground.bench.motions import Motion, motion_named
 from softground.bridges.rigid_peer import rigid_peer
 from softground.contact import BatchNewton, Newton
-from softground.robots import Robot
 from softground.simulation import Simulator, State
 from softground.simulation.batch import rollout_batch
 
@@ -39,36 +38,38 @@ SAMPLE = 1024
 def measure(
     sizes=None,
     robot: str = "anymal",
+    motion: str = "walking",
     steps: int | None = None,
     dt: float = 0.002,
     repeats: int = 5,
     eps: float = EPS,
-    height: float = 0.01,
+    height: float | None = None,
 ) -> dict:
-    """Median converged steps per second of both on the default device, dropped from a height (m)."""
+    """Median converged steps per second of both on the default device; height (m): by default the motion's."""
     on_cpu = jax.default_backend() == "cpu"
     sizes = sizes or ((16, 64) if on_cpu else (4096, 32768))
     steps = steps or (50 if on_cpu else 200)
-    model = Robot.load(robot)
-    results = {str(n): _compare(model, n, steps, dt, repeats, eps, height) for n in sizes}
+    moving = motion_named(motion, robot)
+    moving = moving if height is None else moving._replace(height=height)
+    results = {str(n): _compare(moving, n, steps, dt, repeats, eps) for n in sizes}
     device = jax.devices()[0]
     return {
         "device": f"{device.platform}: {device.device_kind}",
-        "robot": model.name,
+        "robot": moving.robot.name,
+        "motion": motion,
         "precision": str(jnp.zeros(()).dtype),
         "steps": steps,
         "dt": dt,
         "eps": eps,
-        "height": height,
+        "height": moving.height,
         "batches": results,
     }
 
 
-def _compare(robot: Robot, batch: int, steps: int, dt: float, repeats: int, eps: float, height: float) -> dict:
-    motion = excitation_motion(robot)
-    simulator, states = _softground(robot, batch, dt, eps, height)
+def _compare(motion: Motion, batch: int, steps: int, dt: float, repeats: int, eps: float) -> dict:
+    simulator, states = _softground(motion, batch, dt, eps)
     ours = jax.jit(lambda states: rollout_batch(simulator, states, motion.policy, steps))
-    peer = _Mjx(robot, motion, dt)
+    peer = _Mjx(motion, dt)
     theirs, data = jax.jit(lambda data: peer.rollout(data, steps)), peer.data(states)
     times = []
     ours(states)
@@ -76,7 +77,7 @@ def _compare(robot: Robot, batch: int, steps: int, dt: float, repeats: int, eps:
     for _ in range(repeats):
         times.append([_seconds(ours, states), _seconds(theirs, data)])
     sample = jax.tree.map(lambda leaf: leaf[:SAMPLE], states)
-    shares = np.array([_converged(simulator, sample, motion, steps), peer.converged(robot, sample, steps)])
+    shares = np.array([_converged(simulator, sample, motion, steps), peer.converged(sample, steps)])
     all_steps = batch * steps / np.array(times)  # (repeats, 2) a second, whether converged or not
     softground, mjx = np.median(all_steps, axis=0) * shares
     return {
@@ -91,17 +92,17 @@ def _compare(robot: Robot, batch: int, steps: int, dt: float, repeats: int, eps:
     }
 
 
-def _softground(robot: Robot, batch: int, dt: float, eps: float, height: float) -> tuple[Simulator, State]:
-    """Robots dropped from this height with random velocities."""
+def _softground(motion: Motion, batch: int, dt: float, eps: float) -> tuple[Simulator, State]:
+    """Robots at the height of the motion, with random velocities."""
     solver = Newton() if jax.default_backend() == "cpu" else BatchNewton()
-    simulator = Simulator(robot, media.sand(eps=eps), dt, solver=solver)
-    one = simulator.initial_state(height=height)
+    simulator = Simulator(motion.robot, media.sand(eps=eps), dt, solver=solver)
+    one = simulator.initial_state(height=motion.height)
     states = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (batch, *leaf.shape)), one)
     velocity = 0.1 * jax.random.normal(jax.random.key(0), states.v.shape, states.v.dtype)
     return simulator, eqx.tree_at(lambda s: s.v, states, velocity)
 
 
-def _converged(simulator: Simulator, states: State, motion: ExcitationMotion, steps: int) -> float:
+def _converged(simulator: Simulator, states: State, motion: Motion, steps: int) -> float:
     """Share of our steps that did."""
 
     def advance(state, _):
@@ -114,12 +115,12 @@ def _converged(simulator: Simulator, states: State, motion: ExcitationMotion, st
 class _Mjx:
     """The rigid peer, stepped by MJX."""
 
-    def __init__(self, robot: Robot, motion: ExcitationMotion, dt: float):
+    def __init__(self, motion: Motion, dt: float):
         with contextlib.redirect_stdout(sys.stderr):  # it says on standard output which optional parts are missing
             from mujoco import mjx
 
         self.motion, self._step = motion, mjx.step
-        peer = rigid_peer(robot, dt, motion.kp, motion.kd)
+        peer = rigid_peer(motion.robot, dt, motion.kp, motion.kd)
         peer.opt.iterations = peer.opt.ls_iterations = MJX_ITERATIONS
         self._model, self._blank = mjx.put_model(peer), mjx.make_data(peer)
         peer.opt.iterations = peer.opt.ls_iterations = MANY_ITERATIONS
@@ -136,8 +137,10 @@ class _Mjx:
         """Positions at the end of a batch."""
         return jax.lax.scan(lambda d, _: (jax.vmap(self.step)(d), None), data, None, length=steps)[0].qpos
 
-    def converged(self, robot: Robot, states: State, steps: int) -> float:
+    def converged(self, states: State, steps: int) -> float:
         """Share of the steps (of every tenth) that end within `MJX_TOLERANCE` of the exact one."""
+
+        robot = self.motion.robot
 
         def advance(data, _):
             after = self.step(data)

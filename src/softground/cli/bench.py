@@ -16,6 +16,10 @@ app.add_typer(bench, name="bench")
 @bench.command("step", epilog="Example: [bold]softground bench step --robot robosimian --json[/]")
 def bench_step(
     robot: Annotated[list[str] | None, typer.Option(help="Robot of the catalogue; given again, one more.")] = None,
+    motion: Annotated[
+        list[str] | None, typer.Option(help="walking, swaying, standing or falling; given again, one more.")
+    ] = None,
+    ground: Annotated[list[str] | None, typer.Option(help="sand, pebbles, foam, firm; given again, one more.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Simulated time of a repetition, s.")] = None,
     repeats: Annotated[int | None, typer.Option(help="Repetitions; their median counts.")] = None,
     dt: Annotated[float | None, typer.Option(help="Time step, s.")] = None,
@@ -25,13 +29,16 @@ def bench_step(
     configure_jax()
     from softground.bench.step import measure
 
-    options = {"robots": robot and tuple(robot), "seconds": seconds, "repeats": repeats, "dt": dt}
-    report("one step", measure, "robots", as_json, options)
+    chosen = {"robots": robot, "motions": motion, "grounds": ground}
+    options = {"seconds": seconds, "repeats": repeats, "dt": dt}
+    report("one step", measure, "steps", as_json, {**chosen, **options})
 
 
 @bench.command("batch", epilog="Example: [bold]softground bench batch --size 4096 --size 32768 --json[/]")
 def bench_batch(
     size: Annotated[list[int] | None, typer.Option(min=1, help="Robots at once; given again, one more size.")] = None,
+    robot: Annotated[str | None, typer.Option(help="Robot of the catalogue.")] = None,
+    motion: Annotated[str | None, typer.Option(help="walking, swaying, standing or falling.")] = None,
     height: Annotated[
         float | None, typer.Option(help="Height of the lowest foot at the start, m: 0.1 is a drop.")
     ] = None,
@@ -41,7 +48,8 @@ def bench_batch(
     configure_jax(for_batches=True)
     from softground.bench.batch import measure
 
-    report("batches", measure, "batches", as_json, {"sizes": size and tuple(size), "height": height})
+    options = {"sizes": size, "robot": robot, "motion": motion, "height": height}
+    report("batches", measure, "batches", as_json, options)
 
 
 @bench.command("robustness", epilog="Example: [bold]softground bench robustness --states 256 --steps 200[/]")

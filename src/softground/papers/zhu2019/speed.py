@@ -65,7 +65,7 @@ def perform(options: Options) -> Findings:
             "Processor time on one core, the least of several repetitions of a compiled loop: other programs on the "
             "machine hardly change it. The paper's was another machine, so the factor is one of orders of magnitude.",
             "The robot stands and holds its posture, which makes for an easy problem: one or two iterations a step. "
-            "`softground bench step` measures a robot that sways, beside MuJoCo.",
+            "`softground bench step` measures robots that walk and sway, beside MuJoCo.",
             "Dynamics: kinematics, mass matrix, bias forces, foot Jacobians. Wrench spaces: the feet's poses in the "
             "ground and the vertices there. Solve: the convex problem and the integration.",
             "Parts are differences of loops that do ever more; the compiler mixes them in the whole step, so that "
