@@ -21,6 +21,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import eval_context
 from jaxtyping import Float
 
 from softground.arrays import Array, as_float
@@ -108,7 +109,7 @@ def generic_space(shape: Shape, planar: bool, law: str) -> WrenchSpace:
     numbers = (grid.rotations, grid.depths, grid.clearance, sampling.twists, *jax.tree.leaves(grid.features))
 
     def fit() -> np.ndarray:
-        with jax.core.eval_context():  # a step that is being traced may ask for it first
+        with eval_context():  # a step that is being traced may ask for it first
             return coefficients_of(sample(shape, planar, law))
 
     # To a type checker a subclass without __init__ of its own is made from its fields, which is not so here.
