@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from softground.bridges.animation import animate
+from softground.bridges.graphics import find_backend
 from softground.control.posture import hold_posture
 from softground.control.trot import trot
 from softground.media.named import sand
@@ -31,6 +33,7 @@ def run_demo(folder: Path, quick: bool = False, console: Console | None = None) 
     """Run both scenes; write the run, a figure and a video of each into `folder`. Returns their summaries."""
     console = Console(stderr=True) if console is None else console
     began = time.perf_counter()
+    Thread(target=find_backend).start()  # tries to draw in a process of its own, meanwhile
     scenes = {"drop": drop_on_slope, "trot": trot_on_flat}
     titles = {
         "drop": f"RoboSimian falls on a {np.rad2deg(SLOPE):.0f} deg slope, strength {STRENGTH:g}, half speed",

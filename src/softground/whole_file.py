@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from softground.errors import OutputError
@@ -28,7 +29,8 @@ def write_whole(path: str | Path, write: Callable[[Path], object]) -> Path:
             "another place, and give the same command again"
         ) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # there is none, or no folder for one
+            temporary.unlink()
     return path
 
 

@@ -8,6 +8,7 @@ import pytest
 from softground.bridges import animation, graphics
 from softground.bridges.mujoco_video import footprints, mujoco_frames
 from softground.bridges.playback import playback
+from softground.bridges.scene import build_scene
 from softground.control import hold_posture
 from softground.errors import OptionError
 from softground.media.named import sand
@@ -52,6 +53,12 @@ def test_soles_of_the_playback_are_where_the_run_has_them(dropped):
 
 def test_footprints_are_left_where_feet_were(dropped):
     assert footprints(playback(dropped, fps=20, speed=1.0)) == []  # nobody has lifted a foot
+
+
+def test_edges_are_smoothed_where_a_card_draws(dropped):
+    play = playback(dropped, fps=20, speed=1.0)
+    samples = [build_scene(play, 64, 64, in_software=soft).vis.quality.offsamples for soft in (True, False)]
+    assert samples == [0, 4]
 
 
 @pytest.mark.render

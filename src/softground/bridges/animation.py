@@ -84,7 +84,7 @@ def _encode_mp4(path: Path, images: Iterable[np.ndarray], fps: int) -> None:
         "-c:v",
         "libx264",
         "-preset",
-        "fast",
+        "veryfast",  # half the time of "fast", and smaller files of such pictures
         "-crf",
         "21",
         "-pix_fmt",

@@ -61,3 +61,11 @@ def make_context(backend: str, width: int, height: int) -> Any:
     context = GLContext(width, height)
     context.make_current()
     return context
+
+
+def draws_in_software() -> bool:
+    """Whether the current context draws on the processor, as Mesa does where there is no graphics card."""
+    from OpenGL.GL import GL_RENDERER, glGetString
+
+    name = (glGetString(GL_RENDERER) or b"").decode(errors="replace").lower()
+    return any(renderer in name for renderer in ("llvmpipe", "softpipe", "swrast"))

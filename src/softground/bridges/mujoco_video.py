@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import mujoco
 import numpy as np
 
-from softground.bridges.graphics import make_context
+from softground.bridges.graphics import draws_in_software, make_context
 from softground.bridges.playback import Playback
 from softground.bridges.scene import SAND, build_scene
 
@@ -19,10 +19,9 @@ def mujoco_frames(play: Playback, backend: str, width: int, height: int) -> Iter
     """Images (height, width, 3), bytes, one per frame of the playback."""
     context = make_context(backend, width, height)
     try:
-        model = build_scene(play, width, height)
+        model = build_scene(play, width, height, in_software=draws_in_software())
         data = mujoco.MjData(model)
         scene = mujoco.MjvScene(model, maxgeom=2000 + model.ngeom)
-        scene.flags[mujoco.mjtRndFlag.mjRND_HAZE] = True
         drawing = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, drawing)
         prints = footprints(play)

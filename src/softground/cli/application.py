@@ -51,11 +51,15 @@ def configure_jax(for_batches: bool = False, brief: bool = False) -> None:
     dispatch a controller that calls a compiled function every millisecond waits a third less. `ynn` keeps small
     products away from a matrix library (10 % faster). brief: what is compiled runs for few steps, so that a program
     which compiles in half the time serves better than one that runs a tenth faster. XLA stops at flags it does not
-    know, hence the check. Compiled programs are kept for the next call, apart for every kind of processor.
+    know, hence the check. Compiled programs are kept for the next call, apart for every kind of processor. What is
+    imported and traced stays: looking through it for garbage every 700 objects would take a tenth of a short command.
     """
+    import gc
     import importlib.metadata
 
     from softground.cache import programs_folder
+
+    gc.set_threshold(100_000)
 
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(programs_folder()))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
@@ -64,6 +68,8 @@ def configure_jax(for_batches: bool = False, brief: bool = False) -> None:
     flags = ["--xla_cpu_multi_thread_eigen=false"]
     if not for_batches:
         os.environ.setdefault("PJRT_NPROC", "1")
+        if brief:  # threads of NumPy's matrix library cost small products more than they give
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         os.environ.setdefault("JAX_CPU_ENABLE_ASYNC_DISPATCH", "0")
         os.environ.setdefault("JAX_ENABLE_X64", "1")
         if importlib.metadata.version("jaxlib").startswith("0.10."):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -48,6 +49,7 @@ def joints_for_feet(
     return np.asarray(solved).reshape(*positions.shape[:-2], robot.nq)
 
 
+@eqx.filter_jit
 def feet_in_base(robot: Robot, q: Float[Array, " nq"]) -> Float[Array, "F 4"]:
     """Position (m) and pitch (rad) of every foot in the base's frame."""
     kin = robot.kinematics(q)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
-import jax
 import numpy as np
+from jax.core import eval_context
 
 from softground.robots import Robot
 from softground.simulation.simulator import Control
@@ -28,7 +28,7 @@ def pd_gains(
     high for the time step.
     """
     q = np.asarray(robot.posture if q is None else q, dtype=float)
-    with jax.ensure_compile_time_eval():  # gains are numbers also where a caller is being compiled
+    with eval_context():  # gains are numbers also where a caller is being compiled
         mass, jacobians = _mass_and_jacobians(robot, q)
     reach = np.square(np.asarray(jacobians)[:, :3, :]).sum(axis=(0, 1))  # sum over feet of r^2; slides: 1 each
     inertia = np.diag(np.asarray(mass)) + float(robot.total_mass) / len(robot.feet) * reach

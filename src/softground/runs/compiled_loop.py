@@ -176,6 +176,7 @@ def _compiled_chunk(simulator: Simulator, controller: Controller, start: tuple[S
     is an argument: one compilation serves every chunk, also the last.
     """
 
+    @partial(jax.jit, inline=True)  # traced once, for the shapes and for the loop
     def advance(state: State, memory: Any):
         memory, control = controller(memory, state)
         after, record = simulator.step(state, control)

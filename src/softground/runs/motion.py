@@ -9,11 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import equinox as eqx
 import jax
 import numpy as np
 import xarray as xr
 from jaxtyping import Float
 
+from softground.arrays import Array
 from softground.robots import Robot
 from softground.runs.base_orientation import up_against
 from softground.runs.cost_of_transport import WalkCost, walk_cost
@@ -129,11 +131,11 @@ class RobotMotion:
 
     def height(self, of: str = "center_of_mass") -> Float[np.ndarray, " t"]:
         """Distance (m) of the centre of mass, or of another point of it, from the ground, whatever its slope."""
-        return np.array(jax.vmap(self.surface.signed_distance)(self[of].values))
+        return np.array(_distances(self.surface, self[of].values))
 
     def ground_normal(self) -> Float[np.ndarray, "t 3"]:
         """Unit normal (world) of the ground at the centre of mass."""
-        return np.array(jax.vmap(self.surface.normal)(self["center_of_mass"].values))
+        return np.array(_normals(self.surface, self["center_of_mass"].values))
 
     def foot_poses(self, robot: Robot | None = None) -> tuple[Float[np.ndarray, "t f 3"], Float[np.ndarray, "t f 3 3"]]:
         """Centres (m, world) and orientations of the soles. robot: that of the motion, where it is at hand already."""
@@ -172,3 +174,13 @@ class RobotMotion:
     def _arrays(self) -> dict[str, np.ndarray]:
         """Arrays that the recipes refer to, by name."""
         return {str(name): values.values for name, values in self.dataset.data_vars.items() if name not in VARIABLES}
+
+
+@eqx.filter_jit
+def _distances(surface: Surface, points: Float[Array, "t 3"]) -> Float[Array, " t"]:
+    return jax.vmap(surface.signed_distance)(points)
+
+
+@eqx.filter_jit
+def _normals(surface: Surface, points: Float[Array, "t 3"]) -> Float[Array, "t 3"]:
+    return jax.vmap(surface.normal)(points)

@@ -1,11 +1,17 @@
 """Exact signed distance from points of a grid to a closed triangle mesh (at construction only)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
-import trimesh
 from jaxtyping import Bool, Float, Int
 from scipy.spatial import KDTree
 
 from softground.errors import SurfaceError
+
+if TYPE_CHECKING:
+    import trimesh  # takes a while to import, and few use meshes
 
 PAIRS_AT_ONCE = 200_000
 """Point-triangle pairs held in memory together: tens of megabytes."""
@@ -25,7 +31,9 @@ def signed_distances(
 
 def small_triangles(mesh: trimesh.Trimesh, longest: float) -> Float[np.ndarray, "m 3 3"]:
     """The same surface in triangles with edges of at most `longest` [m], near their centroids."""
-    vertices, faces, *_ = trimesh.remesh.subdivide_to_size(mesh.vertices, mesh.faces, longest, max_iter=30)
+    from trimesh import remesh
+
+    vertices, faces, *_ = remesh.subdivide_to_size(mesh.vertices, mesh.faces, longest, max_iter=30)
     return vertices[faces]
 
 

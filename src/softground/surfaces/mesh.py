@@ -1,12 +1,13 @@
 """Ground from a closed triangle mesh."""
 
+from __future__ import annotations
+
 import warnings
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import trimesh
 from jaxtyping import Float, Int
 from scipy.spatial import KDTree
 
@@ -17,6 +18,9 @@ from softground.surfaces import checks
 from softground.surfaces.base import Surface
 from softground.surfaces.distance_sampling import signed_distances
 from softground.surfaces.spline import CubicSpline
+
+if TYPE_CHECKING:
+    import trimesh  # takes a while to import, and few use meshes
 
 MOST_NODES = 2_000_000
 """Limit on the sampled grid: minutes to build, 16 MB."""
@@ -102,6 +106,8 @@ class MeshSurface(Surface):
 
 def _read(source) -> trimesh.Trimesh:
     """The mesh, or SurfaceError if it does not bound a solid."""
+    import trimesh
+
     name = "mesh"
     if not isinstance(source, trimesh.Trimesh):
         name = f"mesh {source}"

@@ -21,6 +21,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import eval_context
 from jaxtyping import Float
 
 from softground.arrays import Array, as_float
@@ -37,6 +38,7 @@ from softground.media.resistive.directions import (
     spatial_twists,
     upright_rims,
 )
+from softground.media.resistive.kept_fit import kept_fit
 from softground.media.resistive.surface import surface_of
 from softground.media.resistive.wrench import LAWS, wrenches
 from softground.media.round_space import HEADINGS, LEAN_POWERS, RoundWrenchSpace, rim_harmonics
@@ -102,20 +104,30 @@ def generic_space(shape: Shape, planar: bool, law: str) -> WrenchSpace:
 
     Least squares of errors relative to the size of the set at each depth, so that shallow feet count as much.
     """
-    with jax.ensure_compile_time_eval():  # a step that is being traced may ask for it first
-        return _generic_space(sample(shape, planar, law))
+    sampling, surface = sampling_of(shape, planar), surface_of(shape)
+    grid, precision = sampling.grid, jax.dtypes.canonicalize_dtype(float)
+    numbers = (grid.rotations, grid.depths, grid.clearance, sampling.twists, *jax.tree.leaves(grid.features))
 
+    def fit() -> np.ndarray:
+        with eval_context():  # a step that is being traced may ask for it first
+            return coefficients_of(sample(shape, planar, law))
 
-def _generic_space(samples: Samples) -> WrenchSpace:
     # To a type checker a subclass without __init__ of its own is made from its fields, which is not so here.
-    space = cast(type[WrenchSpace], samples.space)
+    space = cast(type[WrenchSpace], sampling.space)
     return space(
-        _round_coefficients(samples) if samples.space is RoundWrenchSpace else _fitted(samples, samples.wrenches),
-        samples.features,
-        kind=samples.kind,
-        max_depth=float(samples.feet.depth.max()),
-        max_tilt=samples.max_tilt,
+        kept_fit(f"{law} {sampling.kind} {grid.features} {precision}", (*surface, *numbers), fit),
+        grid.features,
+        kind=sampling.kind,
+        max_depth=float(grid.depths.max()),
+        max_tilt=grid.max_tilt,
     )
+
+
+def coefficients_of(samples: Samples) -> np.ndarray:
+    """Coefficients of the wrench space that comes closest to samples."""
+    if samples.space is RoundWrenchSpace:
+        return _round_coefficients(samples)
+    return _fitted(samples, samples.wrenches)
 
 
 def _fitted(samples: Samples, values: np.ndarray, factor: np.ndarray | float = 1.0) -> np.ndarray:
@@ -159,15 +171,7 @@ class Samples(eqx.Module):
 
 def sample(shape: Shape, planar: bool, law: str) -> Samples:
     """Sample the wrenches of a foot: directions and grid follow from its shape."""
-    if not checked_shape(shape, MediumError).is_mirrored:
-        raise MediumError(
-            "a resistive medium is fitted to feet that are their own mirror image forwards and sideways (a Box, "
-            f"Cylinder, HalfCylinder or Sphere), got {shape!r}: give the foot such a shape, Robot.load(..., "
-            "feet={name: shape}), or use a medium of springs (foam, firm)"
-        )
-    is_round = shape.is_round and not planar
-    kind = kind_of(shape, planar)
-    twists, grid = _twists(kind, is_round), _grid(shape, planar)
+    kind, is_round, twists, grid, space = sampling_of(shape, planar)
     rotations = grid.rotations
     values = wrenches(surface_of(shape), law, rotations, grid.depths, twists, grid.clearance)
     if not is_round:
@@ -179,8 +183,32 @@ def sample(shape: Shape, planar: bool, law: str) -> Samples:
         features=grid.features,
         kind=kind,
         max_tilt=grid.max_tilt,
-        space=RoundWrenchSpace if is_round else WrenchSpace if planar else TurningWrenchSpace,
+        space=space,
     )
+
+
+class Sampling(NamedTuple):
+    """How a foot is sampled, and what is fitted to the samples."""
+
+    kind: str
+    is_round: bool  # whether wrenches are fitted around the foot's axis
+    twists: np.ndarray  # (k, 6) m/s, rad/s, in which the foot is moved
+    grid: Grid
+    space: type[WrenchSpace]
+
+
+def sampling_of(shape: Shape, planar: bool) -> Sampling:
+    """How a foot of this shape is sampled; MediumError where it is not its own mirror image."""
+    if not checked_shape(shape, MediumError).is_mirrored:
+        raise MediumError(
+            "a resistive medium is fitted to feet that are their own mirror image forwards and sideways (a Box, "
+            f"Cylinder, HalfCylinder or Sphere), got {shape!r}: give the foot such a shape, Robot.load(..., "
+            "feet={name: shape}), or use a medium of springs (foam, firm)"
+        )
+    is_round = shape.is_round and not planar
+    kind = kind_of(shape, planar)
+    space = RoundWrenchSpace if is_round else WrenchSpace if planar else TurningWrenchSpace
+    return Sampling(kind, is_round, _twists(kind, is_round), _grid(shape, planar), space)
 
 
 def _twists(kind: str, is_round: bool) -> np.ndarray:
