@@ -25,8 +25,6 @@ SLOPE = np.deg2rad(10.0)
 STRENGTH = 2.0
 """Strength of the sand. At 1 RoboSimian (980 N) falls 16 cm deep, beyond all data, at 2 9 cm. zhu2021 doubles the
 measured sand, which carries at most 920 N on four vertical feet, for planning."""
-CROUCH = {"hip": -0.924, "knee": 1.204, "ankle": -0.28}
-"""Front limb (rad), the rear mirrored: feet vertical, 0.15 m outside the hips and 0.45 m below them."""
 
 
 def run_demo(folder: Path, quick: bool = False, console: Console | None = None) -> dict[str, dict]:
@@ -65,21 +63,11 @@ def drop_on_slope(quick: bool = False) -> Run:
 
 def trot_on_flat(quick: bool = False) -> Run:
     """RoboSimian trots, open loop, on sand of strength 2."""
-    robot = Robot.load("robosimian", posture=crouched())
+    robot = Robot.load("robosimian", posture="crouched")
     simulator = Simulator(robot, Ground(sand(STRENGTH)))
     gait = trot(robot, period=1.0, duty=0.65, step_length=0.25, lift=0.15)
     state = simulator.initial_state(height=0.005)
     return run(simulator, state, gait, 1.0 if quick else 6.0, every=5, label="trot on the flat")
-
-
-def crouched() -> dict[str, float]:
-    """Joint values (rad) of RoboSimian with bent knees."""
-    return {
-        f"{end}_{side}_{joint}": sign * angle
-        for end, sign in (("front", 1.0), ("rear", -1.0))
-        for side in ("left", "right")
-        for joint, angle in CROUCH.items()
-    }
 
 
 def summary_table(summaries: dict[str, dict]) -> Table:

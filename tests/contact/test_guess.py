@@ -8,7 +8,6 @@ import pytest
 from softground import media
 from softground.contact.guess import Guess, steady
 from softground.control.trot import trot
-from softground.demo import crouched
 from softground.media.wrench_space import SupportFunction
 from softground.robots import Robot
 from softground.simulation import Simulator
@@ -50,7 +49,7 @@ def test_a_steady_guess_is_what_it_says():
 
 @pytest.fixture(scope="module")
 def robosimian():
-    robot = Robot.load("robosimian", posture=crouched())
+    robot = Robot.load("robosimian", posture="crouched")
     return robot, trot(robot, period=1.0, duty=0.65, step_length=0.25, lift=0.15)
 
 

@@ -8,7 +8,7 @@ import pytest
 from softground.control import joints_for_feet, trot
 from softground.control.inverse_kinematics import feet_in_base
 from softground.control.trot import diagonal_phase, foot_path
-from softground.demo import STRENGTH, crouched
+from softground.demo import STRENGTH
 from softground.errors import OptionError
 from softground.media.named import sand
 from softground.robots import Robot
@@ -18,7 +18,7 @@ from softground.simulation import Simulator
 
 @pytest.fixture(scope="module")
 def robot() -> Robot:
-    return Robot.load("robosimian", posture=crouched())
+    return Robot.load("robosimian", posture="crouched")
 
 
 def test_feet_arrive_where_they_should(robot):

@@ -16,7 +16,6 @@ import numpy as np
 
 from softground.control.posture import actuator_positions, pd_gains
 from softground.control.trot import trot
-from softground.demo import crouched
 from softground.errors import OptionError, unknown_name
 from softground.robots import Robot
 from softground.simulation import Control, State
@@ -57,7 +56,7 @@ def walking(name: str) -> Motion:
     if not walks(name):
         raise OptionError(f"{name} does not walk without feedback: time it swaying, standing or falling")
     long = name == "robosimian"
-    robot = Robot.load(name, posture=crouched() if long else None)
+    robot = Robot.load(name, posture="crouched" if long else None)
     gait = trot(robot, **(LONG_TROT if long else TROT), start=0.1, ramp=0.2)
     return Motion(robot, 0.005, np.asarray(gait.kp), np.asarray(gait.kd), gait.reference)
 
