@@ -2,8 +2,8 @@
 
 exp x = 2^n exp r with n the integer nearest to x / ln 2, so |r| <= ln 2 / 2, and exp r = 1 + r + r^2 q(r), q the
 polynomial that meets (exp r - 1 - r) / r^2 at Chebyshev's nodes: relative error 2e-17 in double, 1e-8 in single
-precision, below half of a rounding. Together within one unit in the last place, also where the result is subnormal;
-overflow gives infinity, and what is not a number stays so.
+precision, below half of a rounding. Together within 1.1 units in the last place, also where the result is subnormal
+(which XLA's threads take for zero); overflow gives infinity, and what is not a number stays so.
 """
 
 from __future__ import annotations

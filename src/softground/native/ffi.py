@@ -1,8 +1,8 @@
 """A native program as a function that XLA calls: the handler of its foreign-function interface, in LLVM.
 
-XLA hands over one structure (xla/ffi/api/c_api.h, beside jaxlib) with pointers to buffers. The handler finds them, calls
-the program for each row of a batch, and returns no error. When XLA registers it, it asks the handler for its version in
-an extension of the same structure. Nothing of Python runs in between.
+XLA hands over one structure (xla/ffi/api/c_api.h, beside jaxlib) with pointers to buffers. The handler finds them,
+calls the program for each row of a batch, and returns no error. When XLA registers it, it asks the handler for its
+version in an extension of the same structure. Nothing of Python runs in between.
 """
 
 from __future__ import annotations

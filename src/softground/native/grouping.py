@@ -27,13 +27,12 @@ def grouped(block: Block, width: int) -> list[Statement | Group]:
     while ahead or waiting:
         statement = ahead.popleft() if ahead else None
         if isinstance(statement, Compute | Call) and len(put_off) < _PATIENCE:
-            exponential = isinstance(statement, Compute) and statement.operation == "exp"
             made = (statement.result,) if isinstance(statement, Compute) else statement.results
             if unknown and not unknown.isdisjoint(statement.arguments):
                 put_off.append(statement)
                 unknown.update(made)
                 continue
-            if not exponential:
+            if isinstance(statement, Call) or statement.operation != "exp":
                 ordered.append(statement)
                 continue
             waiting.append(statement)
@@ -48,5 +47,7 @@ def grouped(block: Block, width: int) -> list[Statement | Group]:
             ahead.appendleft(statement)
         ordered.append(tuple(waiting))
         ahead.extendleft(reversed(put_off))
-        waiting.clear(), put_off.clear(), unknown.clear()
+        waiting.clear()
+        put_off.clear()
+        unknown.clear()
     return ordered

@@ -73,18 +73,15 @@ class _Places:
             if array.start is not None and array not in self.pointers:
                 numbers = ", ".join(f"{stored} {_stored_constant(writer, array.kind, n)}" for n in array.start)
                 name = f"@array{len(self.constants)}"
-                self.constants.append(
-                    f"{name} = private unnamed_addr constant [{array.size} x {stored}] [{numbers}]"
-                )
+                self.constants.append(f"{name} = private unnamed_addr constant [{array.size} x {stored}] [{numbers}]")
                 self.pointers[array] = name
             if array in self.changed or array.start is None:
                 memory = writer.reserve(f"[{array.size + 1} x {stored}]")  # one more: see _store
                 if array.start is not None:
                     writer.declarations["memcpy"] = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
                     size = array.size * {"i8": 1, "i32": 4, "float": 4, "double": 8}[stored]
-                    writer.line(
-                        f"call void @llvm.memcpy.p0.p0.i64(ptr {memory}, ptr {self.pointers[array]}, i64 {size}, i1 false)"
-                    )
+                    copied = f"ptr {memory}, ptr {self.pointers[array]}, i64 {size}"
+                    writer.line(f"call void @llvm.memcpy.p0.p0.i64({copied}, i1 false)")
                 self.pointers[array] = memory
 
 

@@ -1,7 +1,8 @@
 """Operations of scalar programs as lines of LLVM: one table, and JAX's meaning of each.
 
-Sums and products may be fused (`contract`), which rounds once instead of twice. Nothing else is allowed to differ:
-numbers that are not finite pass as in JAX.
+Sums and products may be fused (`contract`), which rounds once instead of twice, and of a negative and a positive zero
+either is the greater (`nsz`), which saves half of a maximum's instructions. Nothing else is allowed to differ: numbers
+that are not finite pass as in JAX.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ def _instruction(word: str, type: str | None = None) -> _Write:
     return lambda w, a, b: w.let(f"{word} {type or w.float} {a}, {b}")
 
 
-def _intrinsic(name: str) -> _Write:
+def _intrinsic(name: str, flags: str = "") -> _Write:
     """A function of floats that LLVM knows."""
 
     def write(w: Writer, *arguments: str) -> str:
-        return w.call(f"llvm.{name}.f{w.precision}", w.float, [(w.float, a) for a in arguments])
+        return w.call(f"llvm.{name}.f{w.precision}", w.float, [(w.float, a) for a in arguments], flags)
 
     return write
 
@@ -102,8 +103,8 @@ OPERATIONS: dict[tuple[str, Kind], _Write] = {
     **{(name, "float"): _instruction(f"f{name} contract") for name in ("add", "sub", "mul")},
     ("div", "float"): _instruction("fdiv"),
     ("rem", "float"): _library("fmod"),
-    ("min", "float"): _intrinsic("minimum"),
-    ("max", "float"): _intrinsic("maximum"),
+    ("min", "float"): _intrinsic("minimum", "nsz"),
+    ("max", "float"): _intrinsic("maximum", "nsz"),
     ("lt", "float"): _instruction("fcmp olt"),
     ("le", "float"): _instruction("fcmp ole"),
     ("eq", "float"): _instruction("fcmp oeq"),

@@ -90,11 +90,11 @@ class Writer:
             return "true" if number else "false"
         return str((int(number) + 2**31) % 2**32 - 2**31)
 
-    def call(self, name: str, result: str, arguments: Sequence[tuple[str, str]]) -> str:
+    def call(self, name: str, result: str, arguments: Sequence[tuple[str, str]], flags: str = "") -> str:
         """A call of a function outside of the module, which is declared with the types of the (type, name) given."""
         types = ", ".join(type for type, _ in arguments)
         self.declarations.setdefault(name, f"declare {result} @{name}({types}) {PURE}")
-        return self.let(f"call {result} @{name}({', '.join(f'{type} {value}' for type, value in arguments)})")
+        return self.let(f"call {flags} {result} @{name}({', '.join(f'{type} {value}' for type, value in arguments)})")
 
     def load(self, kind: Kind, pointer: str, bits: int = 32) -> str:
         """The number at an address."""
