@@ -1,0 +1,160 @@
+"""A native program as a function that XLA calls: the handler of its foreign-function interface, in LLVM.
+
+XLA hands over one structure (xla/ffi/api/c_api.h, beside jaxlib) with pointers to buffers. The handler finds them,
+calls the program for each row of a batch, and returns no error. When XLA registers it, it asks the handler for its
+version in an extension of the same structure. Nothing of Python runs in between.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from functools import cache
+from pathlib import Path
+
+import jax
+
+from softground.native.errors import NotNative
+from softground.native.llvm import buffer_type, module_text
+from softground.native.machine import address, machine_code
+from softground.native.program import Buffer, Program
+from softground.native.writer import Writer
+
+HANDLER = "softground_handler"
+#: Versions of the interface whose structures are laid out as below.
+KNOWN_VERSIONS = frozenset({(0, 3)})
+
+# Bytes from the start of a structure of the interface (64-bit machines).
+_FRAME_EXTENSION, _FRAME_ARGUMENTS, _FRAME_RESULTS = 8, 72, 112
+_EXTENSION_TYPE, _EXTENSION_METADATA = 8, 24
+_METADATA_MAJOR, _METADATA_MINOR, _METADATA_TRAITS = 24, 28, 32
+_BUFFER_DATA, _BUFFER_RANK, _BUFFER_DIMENSIONS = 24, 32, 40
+_TYPE_METADATA = 1
+
+
+def register(program: Program) -> str:
+    """Compile a program (or find it on disk) and make it known to XLA: the name to call it by."""
+    text = module_text(program) + handler_text(program, interface_version())
+    digest, code = machine_code(text)
+    return _register(f"softground_{digest}", code)
+
+
+_REGISTERED: set[str] = set()
+
+
+def _register(name: str, code: bytes) -> str:
+    if name not in _REGISTERED:
+        handler = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(address(name, code, HANDLER))
+        jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler), platform="cpu")
+        _REGISTERED.add(name)
+    return name
+
+
+@cache
+def interface_version() -> tuple[int, int]:
+    """Version of XLA's interface in this jaxlib; NotNative if it is one that we do not know."""
+    header = Path(jax.ffi.include_dir(), "xla", "ffi", "api", "c_api.h")
+    try:
+        found = dict(re.findall(r"#define XLA_FFI_API_(MAJOR|MINOR) (\d+)", header.read_text()))
+        version = int(found["MAJOR"]), int(found["MINOR"])
+    except (OSError, KeyError) as error:
+        raise NotNative(f"native code needs the version of XLA's interface, but {header} does not tell it") from error
+    return check_version(version)
+
+
+def check_version(version: tuple[int, int]) -> tuple[int, int]:
+    if version not in KNOWN_VERSIONS:
+        known = ", ".join(f"{major}.{minor}" for major, minor in sorted(KNOWN_VERSIONS))
+        raise NotNative(
+            f"native code knows XLA's foreign-function interface {known}; this jaxlib has {version[0]}.{version[1]}: "
+            "install the versions of constraints.txt"
+        )
+    return version
+
+
+def handler_text(program: Program, version: tuple[int, int]) -> str:
+    """The handler of a program whose `@row` stands in the same module."""
+    writer = Writer(program.precision)
+    writer.lines.append(f"define ptr @{HANDLER}(ptr %frame) nounwind {{")
+    writer.begin("entry")
+    extension = _pointer(writer, "%frame", _FRAME_EXTENSION)
+    writer.line(f"br i1 {writer.let(f'icmp eq ptr {extension}, null')}, label %execute, label %extended")
+    writer.begin("extended")
+    kind = writer.let(f"load i32, ptr {_place(writer, extension, _EXTENSION_TYPE)}")
+    writer.line(f"br i1 {writer.let(f'icmp eq i32 {kind}, {_TYPE_METADATA}')}, label %metadata, label %execute")
+    writer.begin("metadata")
+    metadata = _pointer(writer, extension, _EXTENSION_METADATA)
+    for offset, number in zip((_METADATA_MAJOR, _METADATA_MINOR, _METADATA_TRAITS), (*version, 0), strict=True):
+        writer.line(f"store i32 {number}, ptr {_place(writer, metadata, offset)}")
+    writer.line("ret ptr null")
+    writer.begin("execute")
+    inputs = _buffers(writer, _FRAME_ARGUMENTS, len(program.inputs))
+    outputs = _buffers(writer, _FRAME_RESULTS, len(program.outputs))
+    _rows(writer, program, inputs, outputs)
+    return "\n".join([*writer.lines, "}", ""])
+
+
+def _rows(writer: Writer, program: Program, inputs: list[str], outputs: list[str]) -> None:
+    """Call the program for each row. How many there are, an output tells: its numbers over those of a row."""
+    told = next((k for k, buffer in enumerate(program.outputs) if buffer.size), None)
+    if told is None:
+        writer.line("ret ptr null")
+        return
+    numbers = _numbers(writer, outputs[told])
+    rows = writer.let(f"udiv i64 {numbers}, {program.outputs[told].size}")
+    data = [_pointer(writer, buffer, _BUFFER_DATA) for buffer in (*inputs, *outputs)]
+    before = writer.label
+    writer.line("br label %next")
+    writer.begin("next")
+    row, following = writer.fresh(), writer.fresh()
+    writer.line(f"{row} = phi i64 [ 0, %{before} ], [ {following}, %body ]")
+    writer.line(f"br i1 {writer.let(f'icmp ult i64 {row}, {rows}')}, label %body, label %done")
+    writer.begin("body")
+    pointers = [
+        _of_row(writer, pointer, buffer, row)
+        for pointer, buffer in zip(data, (*program.inputs, *program.outputs), strict=True)
+    ]
+    writer.line(f"call void @row({', '.join(f'ptr {pointer}' for pointer in pointers)})")
+    writer.line(f"{following} = add i64 {row}, 1")
+    writer.line("br label %next")
+    writer.begin("done")
+    writer.line("ret ptr null")
+
+
+def _of_row(writer: Writer, pointer: str, buffer: Buffer, row: str) -> str:
+    first = writer.let(f"mul i64 {row}, {buffer.size}")
+    return writer.let(f"getelementptr {buffer_type(writer, buffer)}, ptr {pointer}, i64 {first}")
+
+
+def _numbers(writer: Writer, buffer: str) -> str:
+    """Product of the dimensions of a buffer."""
+    rank = writer.let(f"load i64, ptr {_place(writer, buffer, _BUFFER_RANK)}")
+    dimensions = _pointer(writer, buffer, _BUFFER_DIMENSIONS)
+    before = writer.label
+    writer.line("br label %axis")
+    writer.begin("axis")
+    axis, product, next_axis, next_product = (writer.fresh() for _ in range(4))
+    writer.line(f"{axis} = phi i64 [ 0, %{before} ], [ {next_axis}, %multiply ]")
+    writer.line(f"{product} = phi i64 [ 1, %{before} ], [ {next_product}, %multiply ]")
+    writer.line(f"br i1 {writer.let(f'icmp ult i64 {axis}, {rank}')}, label %multiply, label %counted")
+    writer.begin("multiply")
+    place = writer.let(f"getelementptr i64, ptr {dimensions}, i64 {axis}")
+    writer.line(f"{next_product} = mul i64 {product}, {writer.let(f'load i64, ptr {place}')}")
+    writer.line(f"{next_axis} = add i64 {axis}, 1")
+    writer.line("br label %axis")
+    writer.begin("counted")
+    return product
+
+
+def _buffers(writer: Writer, offset: int, count: int) -> list[str]:
+    """Pointers to the structures of the arguments or of the results."""
+    table = _pointer(writer, "%frame", offset)
+    return [_pointer(writer, table, 8 * k) for k in range(count)]
+
+
+def _place(writer: Writer, structure: str, offset: int) -> str:
+    return writer.let(f"getelementptr i8, ptr {structure}, i64 {offset}")
+
+
+def _pointer(writer: Writer, structure: str, offset: int) -> str:
+    return writer.let(f"load ptr, ptr {_place(writer, structure, offset)}")

@@ -1,0 +1,88 @@
+"""Machine code on disk, and machines on which there is none."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from softground.native import ffi, machine
+from softground.native.calling import native
+from softground.native.errors import NotNative
+from softground.native.program import Buffer
+
+from .building import number, program
+
+
+@pytest.fixture
+def compilations(monkeypatch, tmp_path):
+    """Texts that were compiled, with nothing on disk at first and nothing remembered in this process."""
+    texts = []
+    compile_text = machine._Machine.compile
+    monkeypatch.setenv("SOFTGROUND_CACHE", str(tmp_path))
+    monkeypatch.setattr(machine._Machine, "compile", lambda self, text: texts.append(text) or compile_text(self, text))
+    return texts
+
+
+def doubled(by: float = 2.0):
+    return program(64, [Buffer("float", 1)], lambda b, x: [b.op("mul", x, number(by))])
+
+
+def test_the_second_time_nothing_is_compiled(compilations, tmp_path):
+    for _ in range(2):
+        assert native(doubled())(np.array([3.0]))[0][0] == 6
+    assert len(compilations) == 1
+    assert native(doubled(3.0))(np.array([3.0]))[0][0] == 9
+    assert len(compilations) == 2
+    assert len(list(tmp_path.rglob("*.o"))) == 2
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda code: b"", lambda code: code[:-100], lambda code: code[:99] + bytes([code[99] ^ 1]) + code[100:]]
+)
+def test_a_damaged_file_is_made_again(compilations, tmp_path, damage):
+    first = machine.machine_code(TEXT)
+    (file,) = tmp_path.rglob("*.o")
+    whole = file.read_bytes()
+    file.write_bytes(damage(whole))
+    assert machine.machine_code(TEXT) == first
+    assert file.read_bytes() == whole
+    assert len(compilations) == 2
+
+
+def test_code_depends_on_the_processor(compilations, monkeypatch):
+    """A home folder may be shared by several."""
+    here, _ = machine.machine_code(TEXT)
+    there = machine._Machine(**{**vars(machine._machine()), "identity": "another"})
+    monkeypatch.setattr(machine, "_machine", lambda: there)
+    assert machine.machine_code(TEXT)[0] != here
+
+
+def test_a_folder_that_cannot_be_written_costs_only_time(compilations, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SOFTGROUND_CACHE", str(tmp_path / "file"))
+    for _ in range(2):
+        assert machine.machine_code(TEXT)[1]
+    assert len(compilations) == 2
+
+
+def test_without_llvmlite(monkeypatch):
+    monkeypatch.setitem(sys.modules, "llvmlite", None)
+    machine._machine.cache_clear()
+    with pytest.raises(NotNative, match="llvmlite"):
+        native(doubled(4.0))
+    machine._machine.cache_clear()
+
+
+def test_an_unknown_interface_of_xla():
+    with pytest.raises(NotNative, match=r"9\.1"):
+        ffi.check_version((9, 1))
+
+
+def test_the_interface_of_this_jaxlib_is_known():
+    assert ffi.interface_version() in ffi.KNOWN_VERSIONS
+
+
+TEXT = """define i32 @answer() {
+  ret i32 42
+}
+"""
