@@ -22,7 +22,7 @@ OPERATIONS: dict[str, int] = {
     **dict.fromkeys(("add", "sub", "mul", "div", "rem", "min", "max", "pow", "atan2"), 2),
     **dict.fromkeys(("lt", "le", "eq", "ne"), 2),
     **dict.fromkeys(("and", "or", "xor"), 2),  # of bools, and bitwise of ints
-    **dict.fromkeys(("neg", "abs", "sign", "floor", "ceil", "round", "not", "is_finite"), 1),
+    **dict.fromkeys(("neg", "abs", "sign", "floor", "ceil", "round", "not", "is_finite"), 1),  # round: ties to even
     **dict.fromkeys(("sqrt", "rsqrt", "exp", "log", "log1p", "expm1", "sin", "cos", "tan", "tanh"), 1),
     **dict.fromkeys(("asin", "acos", "atan"), 1),
     **dict.fromkeys(("float_of_int", "float_of_bool", "int_of_float", "int_of_bool"), 1),
@@ -134,9 +134,22 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
+class Buffer:
+    """Numbers that come in or go out together: one array of the caller, raveled."""
+
+    kind: Kind
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
-    """A function of flat buffers: numbers of all inputs in order, to numbers of all outputs in order."""
+    """A function of flat buffers: numbers of all inputs in order, to numbers of all outputs in order.
+
+    `main` has a parameter for each number of `inputs` and a result for each number of `outputs`.
+    """
 
     precision: Literal[32, 64]  # bits of a float
     main: Function
     functions: tuple[Function, ...] = field(default=())  # callees, each after those that it calls
+    inputs: tuple[Buffer, ...] = field(default=())
+    outputs: tuple[Buffer, ...] = field(default=())
