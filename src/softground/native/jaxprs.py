@@ -1,0 +1,34 @@
+"""Evaluation of a jaxpr on arrays of operands: each equation by the rule of its primitive."""
+
+from __future__ import annotations
+
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Literal
+
+from softground.errors import NotNative
+from softground.native.primitives.table import PRIMITIVES
+from softground.native.scalars import Builder, Operands
+
+
+def evaluate(build: Builder, closed: ClosedJaxpr, inputs: list[Operands]) -> list[Operands]:
+    """Outputs of a jaxpr; the statements that make them go to the region at hand."""
+    jaxpr = closed.jaxpr
+    known: dict = {}
+    known.update(zip(jaxpr.constvars, map(build.lift, closed.consts), strict=True))
+    known.update(zip(jaxpr.invars, inputs, strict=True))
+
+    def read(variable) -> Operands:
+        return build.lift(variable.val) if isinstance(variable, Literal) else known[variable]
+
+    for equation in jaxpr.eqns:
+        name = equation.primitive.name
+        rule = PRIMITIVES.get(name)
+        if rule is None:
+            raise NotNative(f"the primitive {name!r} has no native form; known are {', '.join(sorted(PRIMITIVES))}")
+        outputs = rule(build, equation, [read(x) for x in equation.invars])
+        if not equation.primitive.multiple_results:
+            outputs = [outputs]
+        for variable, array in zip(equation.outvars, outputs, strict=True):
+            assert isinstance(array, np.ndarray) and array.shape == variable.aval.shape, (name, variable.aval)
+            known[variable] = array
+    return [read(x) for x in jaxpr.outvars]

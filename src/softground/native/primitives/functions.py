@@ -1,0 +1,124 @@
+"""Calls: functions that a program has anyway, inlined or kept as functions.
+
+A function that is large and called more than once is made once, for its pattern of arguments: which of them are
+constants, and which are one and the same value. Code stays small that way, which compilers and caches of instructions
+both like. Everything else is inlined, so that it is simplified together with what is around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from jax.extend.core import ClosedJaxpr, Jaxpr
+
+from softground.errors import NotNative
+from softground.native.jaxprs import evaluate
+from softground.native.primitives.table import primitive
+from softground.native.program import Constant, Function, Operand, Value
+from softground.native.scalars import Builder, Operands, Region, count, operands_of
+
+#: Functions of fewer statements are inlined wherever they are called.
+SMALL = 200
+
+
+@primitive("custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "closed_call", "core_call", "checkpoint", "remat2")
+def inlined(build: Builder, equation, inputs):
+    """What a function does; its own derivatives and batching are no concern here."""
+    return evaluate(build, callee(equation), inputs)
+
+
+@primitive("jit", "pjit")
+def jitted(build: Builder, equation, inputs):
+    closed = callee(equation)
+    if build.call_counts.get(id(closed.jaxpr), 0) < 2:
+        return evaluate(build, closed, inputs)
+    made = _outlined(build, equation.params["name"], closed, inputs)
+    if made.size < SMALL:
+        return evaluate(build, closed, inputs)
+    arguments = tuple(dict.fromkeys(x for array in inputs for x in array.ravel().tolist() if type(x) is Value))
+    results = build.call(made.function, arguments)
+    known: dict[Operand, Operand] = dict(zip(made.function.parameters, arguments, strict=True))
+    known.update(zip(made.function.results, results, strict=True))
+    return [
+        operands_of([known.get(x, x) for x in output.ravel().tolist()], output.shape) for output in made.outputs
+    ]
+
+
+def callee(equation) -> ClosedJaxpr:
+    """The function that an equation calls."""
+    for name in ("jaxpr", "call_jaxpr", "call", "fun_jaxpr"):
+        called = equation.params.get(name)
+        if isinstance(called, ClosedJaxpr):
+            return called
+        if isinstance(called, Jaxpr):
+            return ClosedJaxpr(called, ())
+    raise NotNative(f"the primitive {equation.primitive.name!r} calls a function that is not to be found")
+
+
+class Outlined(NamedTuple):
+    """A function, and its outputs as arrays of its results, its parameters and constants."""
+
+    function: Function
+    outputs: list[Operands]
+    size: int
+
+
+def _outlined(build: Builder, name: str, closed: ClosedJaxpr, inputs: list[Operands]) -> Outlined:
+    numbers: dict[Operand, int] = {}
+    flat = [x for array in inputs for x in array.ravel().tolist()]
+    pattern = tuple(id(x) if type(x) is Constant else -1 - numbers.setdefault(x, len(numbers)) for x in flat)
+    key = (id(closed.jaxpr), pattern)
+    if key not in build.functions:
+        build.functions[key] = _made(build, name, closed, inputs, tuple(numbers))
+    return build.functions[key]
+
+
+def _made(build: Builder, name: str, closed: ClosedJaxpr, inputs: list[Operands], arguments) -> Outlined:
+    parameters = {argument: Value(argument.kind) for argument in arguments}
+    own = [operands_of([parameters.get(x, x) for x in array.ravel().tolist()], array.shape) for array in inputs]
+    with build.inside(Region()) as region:
+        outputs = evaluate(build, closed, own)
+    inside = set(parameters.values())
+    results = dict.fromkeys(x for output in outputs for x in output.ravel().tolist() if type(x) is Value)
+    kept = tuple(x for x in results if x not in inside)
+    function = Function(name, tuple(parameters.values()), region.statements, kept)
+    return Outlined(function, outputs, count(region.statements))
+
+
+def call_counts(jaxpr: Jaxpr, times: int = 1, counts: dict[int, int] | None = None) -> dict[int, int]:
+    """How often each jitted function is called, by the identity of its jaxpr.
+
+    Factors are recognised where both substitutions are seen: a function that has only one of them is not counted.
+    """
+    counts = {} if counts is None else counts
+    for equation in jaxpr.eqns:
+        inner = times * equation.params["length"] if equation.primitive.name == "scan" else times
+        for called in inner_jaxprs(equation):
+            if equation.primitive.name in ("jit", "pjit") and _whole(called):
+                counts[id(called)] = counts.get(id(called), 0) + times
+            call_counts(called, inner, counts)
+    return counts
+
+
+def inner_jaxprs(equation) -> Iterator[Jaxpr]:
+    """Jaxprs in an equation's parameters."""
+    for parameter in equation.params.values():
+        for one in parameter if isinstance(parameter, tuple | list) else (parameter,):
+            if isinstance(one, ClosedJaxpr):
+                yield one.jaxpr
+            elif isinstance(one, Jaxpr):
+                yield one
+
+
+def _whole(jaxpr: Jaxpr) -> bool:
+    """Whether a function has neither or both of a factorisation and its substitutions."""
+    names = set(_primitives(jaxpr))
+    return ("cholesky" in names) == ("triangular_solve" in names)
+
+
+def _primitives(jaxpr: Jaxpr) -> Iterator[str]:
+    for equation in jaxpr.eqns:
+        yield equation.primitive.name
+        for called in inner_jaxprs(equation):
+            yield from _primitives(called)

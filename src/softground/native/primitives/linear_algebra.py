@@ -1,0 +1,109 @@
+"""Cholesky factors and triangular systems, written out.
+
+The factor of a matrix is what it is, but whoever asks for both substitutions wants the solution of a system, and a
+solution may be found in any order. Robots are trees with the root first, so elimination from the last row up fills in
+nothing that was zero. So factors and half solutions are remembered, and the second substitution starts anew from the
+matrix in the better order; what it does not use of the first factor is dropped as dead code.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from softground.native.primitives.table import primitive
+from softground.native.program import Operand
+from softground.native.scalars import Builder, Operands
+from softground.native.sums import total
+
+
+@primitive("cholesky")
+def cholesky(build: Builder, equation, inputs):
+    """Lower factors, of the lower triangles."""
+    matrices = inputs[0].reshape(-1, *inputs[0].shape[-2:])
+    factors = [factor(build, matrix)[0] for matrix in matrices]
+    for matrix, lower in zip(matrices, factors, strict=True):
+        build.region.table["factor of", _identity(lower)] = matrix
+    return _stacked(factors, inputs[0].shape)
+
+
+def factor(build: Builder, matrix: Operands) -> tuple[Operands, list[Operand]]:
+    """Lower factor of a positive definite matrix, of which the lower triangle is read, and its inverse pivots."""
+    size = len(matrix)
+    lower = np.full((size, size), build.float(0.0), object)
+    inverse: list[Operand] = []
+    for j in range(size):
+        square = _less_products(build, matrix[j, j], lower[j, :j], lower[j, :j])
+        inverse.append(build.compute("rsqrt", square))
+        lower[j, j] = build.compute("mul", square, inverse[j])
+        for i in range(j + 1, size):
+            left = _less_products(build, matrix[i, j], lower[i, :j], lower[j, :j])
+            lower[i, j] = build.compute("mul", left, inverse[j])
+    return lower, inverse
+
+
+@primitive("triangular_solve")
+def triangular_solve(build: Builder, equation, inputs):
+    settings = equation.params
+    matrices = inputs[0].reshape(-1, *inputs[0].shape[-2:])
+    rights = inputs[1].reshape(-1, *inputs[1].shape[-2:])
+    solutions = []
+    for matrix, right in zip(matrices, rights, strict=True):
+        columns = right if settings["left_side"] else right.T
+        transposed = settings["transpose_a"] == settings["left_side"]
+        solve = _solve_columns(build, matrix, columns, settings["lower"], transposed, settings["unit_diagonal"])
+        solutions.append(solve if settings["left_side"] else solve.T)
+    return _stacked(solutions, inputs[1].shape)
+
+
+def _solve_columns(build: Builder, matrix, columns, lower: bool, transposed: bool, unit: bool) -> Operands:
+    solved = []
+    for column in columns.T:
+        half = ("half solution", _identity(matrix), _identity(column))
+        system = build.region.find(half) if lower and transposed and not unit else None
+        if system is not None:
+            solved.append(solve_from_last(build, *system))
+            continue
+        solution = _substitute(build, matrix.T if transposed else matrix, column, lower != transposed, unit)
+        known = build.region.find(("factor of", _identity(matrix))) if lower and not transposed and not unit else None
+        if known is not None:
+            build.region.table["half solution", _identity(matrix), _identity(solution)] = (known, column)
+        solved.append(solution)
+    return np.stack(solved, 1) if solved else columns
+
+
+def solve_from_last(build: Builder, matrix: Operands, right: Operands) -> Operands:
+    """Solution of a positive definite system, of which the lower triangle is read, eliminating the last row first."""
+    turned = np.where(np.tri(len(matrix), dtype=bool), matrix, matrix.T)[::-1, ::-1]
+    lower, inverse = factor(build, turned)
+    half = _substitute(build, lower, right[::-1], True, False, inverse)
+    return _substitute(build, lower.T, half, False, False, inverse)[::-1]
+
+
+def _substitute(
+    build: Builder, matrix: Operands, right: Operands, lower: bool, unit: bool, inverse: list[Operand] | None = None
+) -> Operands:
+    """Solution of a triangular system, with the inverse pivots where they are known."""
+    order = list(range(len(matrix)))[:: 1 if lower else -1]
+    solution = np.empty(len(matrix), object)
+    for at, i in enumerate(order):
+        left = _less_products(build, right[i], matrix[i, order[:at]], solution[order[:at]])
+        if inverse is not None:
+            left = build.compute("mul", left, inverse[i])
+        elif not unit:
+            left = build.compute("div", left, matrix[i, i])
+        solution[i] = left
+    return solution
+
+
+def _less_products(build: Builder, start: Operand, xs: Operands, ys: Operands) -> Operand:
+    """start - x·y."""
+    terms = [build.compute("mul", x, y) for x, y in zip(xs.tolist(), ys.tolist(), strict=True)]
+    return build.compute("sub", start, total(build, terms)) if terms else start
+
+
+def _identity(array: Operands) -> tuple[int, ...]:
+    return tuple(map(id, array.ravel().tolist()))
+
+
+def _stacked(arrays: list[Operands], shape: tuple[int, ...]) -> Operands:
+    return np.stack(arrays).reshape(shape) if arrays else np.empty(shape, object)
