@@ -11,7 +11,7 @@ from itertools import chain
 
 from softground.native.exponential import exponential
 from softground.native.grouping import Group, grouped
-from softground.native.operations import compute
+from softground.native.operations import SIDE_BY_SIDE, compute
 from softground.native.program import (
     Block,
     Buffer,
@@ -29,7 +29,7 @@ from softground.native.program import (
 )
 from softground.native.writer import Writer
 
-_LANES = {64: 4, 32: 8}  # of a vector of exponentials: 256 bits, which LLVM splits where registers are shorter
+_LANES = {64: 4, 32: 8}  # of a vector: 256 bits, which LLVM splits where registers are shorter
 
 
 def module_text(program: Program) -> str:
@@ -135,12 +135,12 @@ def _struct(writer: Writer, results: Sequence[Operand]) -> str:
 
 
 def _block(writer: Writer, places: _Places, block: Block) -> None:
-    for item in grouped(block, _LANES[writer.precision]):
+    for item in grouped(block, _LANES[writer.precision], SIDE_BY_SIDE):
         match item:
             case Compute():
                 writer.names[item.result] = compute(writer, item)
             case tuple():
-                _exponentials(writer, item)
+                _group(writer, item)
             case Load():
                 _load(writer, places, item)
             case Store():
@@ -153,18 +153,19 @@ def _block(writer: Writer, places: _Places, block: Block) -> None:
                 _call(writer, places, item)
 
 
-def _exponentials(writer: Writer, group: Group) -> None:
-    """Several at once. Lanes left over repeat the first."""
+def _group(writer: Writer, group: Group) -> None:
+    """Several of one operation at once. Lanes left over repeat the first."""
+    operation, scalar = group[0].operation, writer.float
     if len(group) == 1:
         writer.names[group[0].result] = compute(writer, group[0])
         return
     lanes = _LANES[writer.precision]
-    vector_type = f"<{lanes} x {writer.float}>"
+    vector_type = f"<{lanes} x {scalar}>"
     arguments = [writer.typed(statement.arguments[0]) for statement in group]
     vector = "poison"
     for lane, argument in enumerate([*arguments, *arguments[:1] * (lanes - len(arguments))]):
         vector = writer.let(f"insertelement {vector_type} {vector}, {argument}, i32 {lane}")
-    vector = writer.let(f"call {vector_type} @exp.{lanes}({vector_type} {vector})")
+    vector = SIDE_BY_SIDE[operation](writer, vector, lanes)
     for lane, statement in enumerate(group):
         writer.names[statement.result] = writer.let(f"extractelement {vector_type} {vector}, i32 {lane}")
 

@@ -70,8 +70,19 @@ def _divide_ints(word: str, by_zero: Callable[[str], str], overflow: str) -> _Wr
     return write
 
 
-def _one_over_root(w: Writer, a: str) -> str:
-    return w.let(f"fdiv {w.float} {w.constant('float', 1)}, {_intrinsic('sqrt')(w, a)}")
+def _exponential(w: Writer, a: str, lanes: int) -> str:
+    floats = w.floats(lanes)
+    return w.let(f"call {floats} @exp.{lanes}({floats} {a})")
+
+
+def _root(w: Writer, a: str, lanes: int) -> str:
+    floats = w.floats(lanes)
+    return w.call(f"llvm.sqrt.{'' if lanes == 1 else f'v{lanes}'}f{w.precision}", floats, [(floats, a)])
+
+
+def _one_over_root(w: Writer, a: str, lanes: int) -> str:
+    one = w.constant("float", 1)
+    return w.let(f"fdiv {w.floats(lanes)} {one if lanes == 1 else f'splat ({w.float} {one})'}, {_root(w, a, lanes)}")
 
 
 def _sign(w: Writer, a: str) -> str:
@@ -116,9 +127,9 @@ OPERATIONS: dict[tuple[str, Kind], _Write] = {
     ("ceil", "float"): _intrinsic("ceil"),
     ("round", "float"): _intrinsic("roundeven"),
     ("is_finite", "float"): _is_finite,
-    ("sqrt", "float"): _intrinsic("sqrt"),
-    ("rsqrt", "float"): _one_over_root,
-    ("exp", "float"): lambda w, a: w.let(f"call {w.float} @exp.1({w.float} {a})"),
+    ("sqrt", "float"): lambda w, a: _root(w, a, 1),
+    ("rsqrt", "float"): lambda w, a: _one_over_root(w, a, 1),
+    ("exp", "float"): lambda w, a: _exponential(w, a, 1),
     **{
         (name, "float"): _library(name)
         for name in ("log", "log1p", "expm1", "sin", "cos", "tan", "tanh", "asin", "acos", "atan", "atan2", "pow")
@@ -151,4 +162,11 @@ OPERATIONS: dict[tuple[str, Kind], _Write] = {
     ("select", "float"): _select("float"),
     ("select", "int"): _select("int"),
     ("select", "bool"): _select("bool"),
+}
+
+#: Operations of floats that take long, and no longer for several numbers in the lanes of a vector.
+SIDE_BY_SIDE: dict[str, Callable[[Writer, str, int], str]] = {
+    "exp": _exponential,
+    "sqrt": _root,
+    "rsqrt": _one_over_root,
 }

@@ -32,6 +32,10 @@ class Writer:
     def float(self) -> str:
         return "double" if self.precision == 64 else "float"
 
+    def floats(self, lanes: int) -> str:
+        """A vector of floats, or one."""
+        return self.float if lanes == 1 else f"<{lanes} x {self.float}>"
+
     def type(self, kind: Kind) -> str:
         return {"float": self.float, "int": "i32", "bool": "i1"}[kind]
 
