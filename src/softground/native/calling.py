@@ -7,42 +7,51 @@ from collections.abc import Callable, Sequence
 import jax
 import numpy as np
 
-from softground.native.errors import NotNative
+from softground.errors import NotNative
 from softground.native.ffi import register
-from softground.native.program import Buffer, Program
+from softground.native.llvm import module_text
+from softground.native.program import Buffer, Interface, Program
 
 
 def native(program: Program, shapes: Sequence[tuple[int, ...]] | None = None) -> Callable[..., tuple[jax.Array, ...]]:
-    """Compile a program for the CPU: a function of one array per input that returns one per output, of `shapes`.
+    """A program for the CPU: a function of one array per input that returns one per output, of `shapes`."""
+    shapes = [(buffer.size,) for buffer in program.outputs] if shapes is None else shapes
+    text = module_text(program)
+    return calling(program.interface, text, lambda: text, shapes)
+
+
+def calling(
+    interface: Interface, key: str, write: Callable[[], str], shapes: Sequence[tuple[int, ...]]
+) -> Callable[..., tuple[jax.Array, ...]]:
+    """The program that is known by `key`, or else compiled from the text that `write` makes, as a function of arrays.
 
     It can be used inside of `jit`, `scan`, `while_loop` and `vmap`, which makes a batch one call; it has no derivative.
     Inputs may have any shape of the right size. Rows of a batch follow one another on one core.
     """
-    shapes = [(buffer.size,) for buffer in program.outputs] if shapes is None else shapes
     results = [
-        jax.ShapeDtypeStruct(shape, dtype_of(program, buffer))
-        for shape, buffer in zip(shapes, program.outputs, strict=True)
+        jax.ShapeDtypeStruct(shape, dtype_of(interface, buffer))
+        for shape, buffer in zip(shapes, interface.outputs, strict=True)
     ]
-    for result, buffer in zip(results, program.outputs, strict=True):
+    for result, buffer in zip(results, interface.outputs, strict=True):
         if result.size != buffer.size:
             raise ValueError(f"an output of {buffer.size} numbers cannot have the shape {result.shape}")
-    call = jax.ffi.ffi_call(register(program), results, vmap_method="broadcast_all")
+    call = jax.ffi.ffi_call(register(interface, key, write), results, vmap_method="broadcast_all")
 
     def function(*arrays: jax.Array) -> tuple[jax.Array, ...]:
-        _check(program, arrays)
+        _check(interface, arrays)
         return tuple(call(*arrays))
 
     return function
 
 
-def dtype_of(program: Program, buffer: Buffer) -> np.dtype:
+def dtype_of(program: Interface, buffer: Buffer) -> np.dtype:
     """Type of the numbers of a buffer, as an array has it."""
     if buffer.kind == "bool":
         return np.dtype(bool)
     return np.dtype(f"float{program.precision}" if buffer.kind == "float" else f"int{buffer.bits}")
 
 
-def _check(program: Program, arrays: Sequence[jax.Array]) -> None:
+def _check(program: Interface, arrays: Sequence[jax.Array]) -> None:
     """Memory that is not as the program thinks would be read past its end."""
     if len(arrays) != len(program.inputs):
         raise NotNative(f"the program takes {len(program.inputs)} arrays, not {len(arrays)}")

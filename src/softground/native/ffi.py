@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import jax
 
-from softground.native.errors import NotNative
-from softground.native.llvm import buffer_type, module_text
+from softground.errors import NotNative
+from softground.native.llvm import buffer_type
 from softground.native.machine import address, machine_code
-from softground.native.program import Buffer, Program
+from softground.native.program import Buffer, Interface
 from softground.native.writer import Writer
 
 HANDLER = "softground_handler"
@@ -32,10 +33,10 @@ _BUFFER_DATA, _BUFFER_RANK, _BUFFER_DIMENSIONS = 24, 32, 40
 _TYPE_METADATA = 1
 
 
-def register(program: Program) -> str:
-    """Compile a program (or find it on disk) and make it known to XLA: the name to call it by."""
-    text = module_text(program) + handler_text(program, interface_version())
-    digest, code = machine_code(text)
+def register(interface: Interface, key: str, write: Callable[[], str]) -> str:
+    """Make a program known to XLA, found on disk by its key or compiled from the text of its module: its name there."""
+    version = interface_version()
+    digest, code = machine_code(f"{version} {key}", lambda: write() + handler_text(interface, version))
     return _register(f"softground_{digest}", code)
 
 
@@ -72,7 +73,7 @@ def check_version(version: tuple[int, int]) -> tuple[int, int]:
     return version
 
 
-def handler_text(program: Program, version: tuple[int, int]) -> str:
+def handler_text(program: Interface, version: tuple[int, int]) -> str:
     """The handler of a program whose `@row` stands in the same module."""
     writer = Writer(program.precision)
     writer.lines.append(f"define ptr @{HANDLER}(ptr %frame) nounwind {{")
@@ -94,7 +95,7 @@ def handler_text(program: Program, version: tuple[int, int]) -> str:
     return "\n".join([*writer.lines, "}", ""])
 
 
-def _rows(writer: Writer, program: Program, inputs: list[str], outputs: list[str]) -> None:
+def _rows(writer: Writer, program: Interface, inputs: list[str], outputs: list[str]) -> None:
     """Call the program for each row. How many there are, an output tells: its numbers over those of a row."""
     told = next((k for k, buffer in enumerate(program.outputs) if buffer.size), None)
     if told is None:

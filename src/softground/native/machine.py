@@ -6,6 +6,7 @@ llvmlite brings LLVM along, so no compiler is needed on a user's machine.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -14,8 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from softground.cache import programs_folder
-from softground.errors import OutputError
-from softground.native.errors import NotNative
+from softground.errors import NotNative, OutputError
 from softground.whole_file import write_whole
 
 #: LLVM's level of optimisation. Its search for vectors in straight code is left out: in a program of 12,000 statements
@@ -23,14 +23,17 @@ from softground.whole_file import write_whole
 _SPEED = 2
 
 
-def machine_code(text: str) -> tuple[str, bytes]:
-    """A digest of the program, and its object code: from disk, or compiled and kept there."""
+def machine_code(key: str, write: Callable[[], str] | None = None) -> tuple[str, bytes]:
+    """A digest of the program, and its object code: from disk, or compiled and kept there.
+
+    key: what the program is known by; its text, unless `write` makes that, which is then asked only if it must be compiled.
+    """
     machine = _machine()
-    digest = hashlib.sha256("\n".join([machine.identity, text]).encode()).hexdigest()[:32]
+    digest = hashlib.sha256("\n".join([machine.identity, key]).encode()).hexdigest()[:32]
     file = programs_folder() / "native" / f"{digest}.o"
     kept = _read(file)
     if kept is None:
-        kept = machine.compile(text)
+        kept = machine.compile(key if write is None else write())
         content = hashlib.sha256(kept).digest() + kept
         with suppress(OutputError, OSError):  # a disk that is full or read-only costs the next process a compilation
             write_whole(file, lambda path: path.write_bytes(content))

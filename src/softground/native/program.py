@@ -146,6 +146,15 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
+class Interface:
+    """What a program looks like from outside."""
+
+    precision: Literal[32, 64]  # bits of a float
+    inputs: tuple[Buffer, ...]
+    outputs: tuple[Buffer, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A function of flat buffers: main's parameters are the numbers of all inputs in order, its results those of all
     outputs in order."""
@@ -155,3 +164,7 @@ class Program:
     functions: tuple[Function, ...] = field(default=())  # callees, each after those that it calls
     inputs: tuple[Buffer, ...] = field(default=())
     outputs: tuple[Buffer, ...] = field(default=())
+
+    @property
+    def interface(self) -> Interface:
+        return Interface(self.precision, self.inputs, self.outputs)

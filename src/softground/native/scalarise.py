@@ -18,7 +18,7 @@ from softground.native.inlining import with_single_calls_inlined
 from softground.native.jaxprs import evaluate
 from softground.native.ordering import ordered
 from softground.native.primitives.functions import call_counts
-from softground.native.program import Buffer, Function, Program, Value
+from softground.native.program import Buffer, Function, Interface, Program, Value
 from softground.native.scalars import Builder, Operands, kind_of, operands_of
 
 
@@ -48,13 +48,19 @@ def scalarise_jaxpr(closed: ClosedJaxpr) -> Program:
     return ordered(with_single_calls_inlined(without_dead_code(program)))
 
 
+def interface_of(closed: ClosedJaxpr) -> Interface:
+    """What the program of a jaxpr looks like from outside, known before it is made."""
+    inputs, outputs = closed.in_avals, closed.out_avals
+    return Interface(_precision([*inputs, *outputs]), tuple(map(_buffer, inputs)), tuple(map(_buffer, outputs)))
+
+
 def _precision(avals) -> Literal[32, 64]:
     """Double as soon as one array is; every float of the program is then."""
     return 32 if {aval.dtype for aval in avals if kind_of(aval.dtype) == "float"} == {np.dtype("float32")} else 64
 
 
 def _buffer(aval) -> Buffer:
-    return Buffer(kind_of(aval.dtype), aval.size)
+    return Buffer(kind_of(aval.dtype), aval.size, 64 if aval.dtype == np.int64 else 32)
 
 
 def _parameters(aval) -> Operands:

@@ -83,7 +83,7 @@ def run(
         task = bar.add_task(label, total=steps, note="compiling")
         began = time.perf_counter()
         start = state, jax.tree.map(jnp.asarray, asked.init(state))
-        chunk = _kept_chunk(simulator, asked, start, every)
+        chunk = _kept_chunk(simulator.for_steps(steps), asked, start, every)
         compiled = time.perf_counter()
         pieces, tally, final, ended = _loop(chunk, start, steps, every, bar, task)
     elapsed = time.perf_counter() - compiled

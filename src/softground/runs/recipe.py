@@ -29,6 +29,7 @@ def simulator_recipe(simulator: Simulator, arrays: dict[str, np.ndarray]) -> dic
         "dt": float(simulator.dt),
         "solver": describe(simulator.solver, arrays, "solver"),
         "grain_inertia": describe(simulator.grain_inertia, arrays, "grain_inertia"),
+        "backend": simulator.backend,
     }
     changes = _changes(simulator, recipe, arrays)
     recipe["changes"] = {path: describe(leaf, arrays, f"change.{i}") for i, (path, leaf) in enumerate(changes.items())}
@@ -59,6 +60,7 @@ def _plain(recipe: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Simul
         recipe["dt"],
         solver=restore(recipe["solver"], arrays),
         grain_inertia=restore(recipe["grain_inertia"], arrays),
+        backend=recipe.get("backend", "auto"),
     )
 
 

@@ -16,9 +16,10 @@ def rollout_batch(
 
     On an accelerator the batch advances together: give the simulator the solver `BatchNewton`, or a single robot may
     hold up all others for 200 iterations. On a CPU one robot after another is several times faster, because every
-    robot then stops iterating as soon as it can.
+    robot then stops iterating as soon as it can; native code does so anyway.
     """
-    if jax.default_backend() == "cpu":
+    simulator = simulator.for_steps(steps * states.q.shape[0])
+    if jax.default_backend() == "cpu" and simulator.backend != "native":
         return jax.lax.map(lambda state: simulator.rollout(state, control, steps)[0], states)
 
     controller = as_controller(control)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import dataclasses
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import equinox as eqx
 import jax
@@ -18,18 +19,21 @@ from softground.contact.linear import solve_spd
 from softground.contact.newton import Newton
 from softground.contact.problem import StepProblem, product
 from softground.contact.solve import solve
-from softground.errors import OptionError
+from softground.errors import NotNative, OptionError, unknown_name
 from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
 from softground.robots import Robot
 from softground.robots.base import vertical_coordinate
 from softground.simulation.actuators import Control, actuator_torque, joint_law, open_loop_force
 from softground.simulation.controllers import Controller, Policy, as_controller, steps_in_period
 from softground.simulation.ground import Ground, medium_under_feet
+from softground.simulation.native_step import PAYS_FROM, native_step, say_why_not
 from softground.surfaces import Surface
 
 if TYPE_CHECKING:
     from softground.runs import Run
 
+Backend = Literal["auto", "native", "xla"]
+BACKENDS: tuple[Backend, ...] = get_args(Backend)
 #: Steps in which a robot is set down at a height: each leaves 1 - cos(slope) of the way, half of it at 60 degrees.
 MOST_LIFTS = 40
 
@@ -72,6 +76,9 @@ class Simulator(eqx.Module):
     through `eqx.filter_jit` to differentiate with respect to what it holds. Nothing raises inside; every `Record`
     says whether its step converged, stayed finite and stayed inside the medium's data.
 
+    backend: "xla" compiles steps with XLA; "native" makes one native function of a step (docs/native.md), some seconds of
+    work once and several times faster from then on; "auto" does so for runs that are long enough to gain by it.
+
     >>> import softground as sg
     >>> sim = sg.Simulator(sg.Robot.load("foot"), sg.sand(), dt=0.002)
     >>> sim.run(seconds=0.01).sizes["time"]
@@ -84,6 +91,7 @@ class Simulator(eqx.Module):
     solver: Newton
     grain_inertia: Float[Array, "n n"] | None  # kg, kg m2, of the grains that move with a foot
     has_joint_forces: bool = eqx.field(static=True)  # limits or dry friction
+    backend: Backend = eqx.field(static=True)
 
     def __init__(
         self,
@@ -93,7 +101,10 @@ class Simulator(eqx.Module):
         *,
         solver: Newton | None = None,
         grain_inertia=None,
+        backend: Backend = "auto",
     ):
+        if backend not in BACKENDS:
+            raise OptionError(unknown_name("backend", backend, BACKENDS))
         if not (np.isfinite(dt) and dt > 0):
             raise OptionError(f"dt must be a positive time step in seconds, got {dt}")
         self.robot = robot
@@ -103,6 +114,7 @@ class Simulator(eqx.Module):
         kind = self.feet_medium.kind  # raises where a medium does not serve the robot's feet
         self.grain_inertia = None if grain_inertia is None else _checked_grains(grain_inertia, kind)
         self.has_joint_forces = bool(robot.limited) or bool(np.any(robot.friction_loss))
+        self.backend = backend
 
     @property
     def feet_medium(self) -> FootMedium:
@@ -139,6 +151,20 @@ class Simulator(eqx.Module):
     def step(self, state: State, control: Control | Float[Array, " nu"] | None = None) -> tuple[State, Record]:
         """Advance by one time step under a control (a `Control`, or an array of torques)."""
         control = control if isinstance(control, Control) else Control(0.0 if control is None else control)
+        if self.backend == "native":
+            try:
+                return native_step(Simulator._step_by_xla, self, state, control)
+            except NotNative as reason:
+                say_why_not(str(reason))
+        return self._step_by_xla(state, control)
+
+    def for_steps(self, steps: int) -> Simulator:
+        """This simulator, with the backend "auto" decided for so many steps."""
+        if self.backend != "auto":
+            return self
+        return _with_backend(self, "native" if steps >= PAYS_FROM else "xla")
+
+    def _step_by_xla(self, state: State, control: Control) -> tuple[State, Record]:
         dtype = state.q.dtype
         # Bound before it is cast: what is known stays NumPy, and becomes constants of the program.
         medium = _as_floats(self.feet_medium, dtype)
@@ -262,20 +288,31 @@ class Simulator(eqx.Module):
         `Control` held throughout, a function state -> Control. period: between two calls of it (s), by default a step.
         """
         if isinstance(control, jax.Array | np.ndarray) and period is None:
-            return jax.lax.scan(lambda s, torque: self.step(s, torque), state, control)
+            here = self.for_steps(len(control))
+            return jax.lax.scan(lambda s, torque: here.step(s, torque), state, control)
         if steps is None:
             raise OptionError("rollout needs the number of steps unless it is given torques, one row for every step")
         every = 1 if period is None else steps_in_period(float(self.dt), period)
         controller = as_controller(control, self.dt, state.time, every)
+        here = self.for_steps(steps)
 
         def advance(carry, _):
             state, memory = carry
             memory, now = controller(memory, state)
-            state, record = self.step(state, now)
+            state, record = here.step(state, now)
             return (state, memory), record
 
         (final, _), records = jax.lax.scan(advance, (state, controller.init(state)), None, length=steps)
         return final, records
+
+
+def _with_backend(simulator: Simulator, backend: Backend) -> Simulator:
+    """The same with another backend, also while it is being traced, where it cannot be built anew."""
+    changed = object.__new__(type(simulator))
+    for field in dataclasses.fields(simulator):
+        value = backend if field.name == "backend" else getattr(simulator, field.name)
+        object.__setattr__(changed, field.name, value)
+    return changed
 
 
 def _checked_grains(grain_inertia, kind: str) -> np.ndarray:

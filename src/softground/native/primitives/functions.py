@@ -40,9 +40,7 @@ def jitted(build: Builder, equation, inputs):
     results = build.call(made.function, arguments)
     known: dict[Operand, Operand] = dict(zip(made.function.parameters, arguments, strict=True))
     known.update(zip(made.function.results, results, strict=True))
-    return [
-        operands_of([known.get(x, x) for x in output.ravel().tolist()], output.shape) for output in made.outputs
-    ]
+    return [operands_of([known.get(x, x) for x in output.ravel().tolist()], output.shape) for output in made.outputs]
 
 
 def callee(equation) -> ClosedJaxpr:

@@ -145,7 +145,9 @@ def _place(build: Builder, at: Corner, offset: int) -> Operand:
     return build.compute("select", at.inside, build.compute("add", at.place, build.int(offset)), build.int(-1))
 
 
-def _updated(build: Builder, array: Operands, places: Sequence[Operand], updates, combine: str | None = None) -> Operands:
+def _updated(
+    build: Builder, array: Operands, places: Sequence[Operand], updates, combine: str | None = None
+) -> Operands:
     """An array with its elements at some places set to, or combined with, updates."""
     flat = array.ravel().tolist()
     if not flat:
