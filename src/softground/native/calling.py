@@ -16,7 +16,7 @@ def native(program: Program, shapes: Sequence[tuple[int, ...]] | None = None) ->
     """Compile a program for the CPU: a function of one array per input that returns one per output, of `shapes`.
 
     It can be used inside of `jit`, `scan`, `while_loop` and `vmap`, which makes a batch one call; it has no derivative.
-    Inputs may have any shape of the right size. Rows of a batch follow one another on one core.
+    Inputs may have any shape of the right size. Rows of a batch are shared among XLA's threads, if it has several.
     """
     shapes = [(buffer.size,) for buffer in program.outputs] if shapes is None else shapes
     results = [
