@@ -141,7 +141,7 @@ def test_what_a_batch_varies_is_an_input_of_one_program(monkeypatch):
     state = simulators[0].initial_state(v=np.array([0.3, -0.5, 0.4]), height=-0.01)
 
     def where(sim):
-        return sim.ground.medium.strength, sim.ground.surface.slope, sim.dt, sim.robot.tree.mass
+        return sim.ground.medium.strength, sim.ground.surface.slope, sim.dt, sim.robot.parameters.mass
 
     def stepped(simulator, factors):
         numbers = [factor * number for factor, number in zip(factors, where(simulator), strict=True)]

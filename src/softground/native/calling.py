@@ -16,17 +16,16 @@ from softground.native.program import Buffer, Interface, Program
 def native(program: Program, shapes: Sequence[tuple[int, ...]] | None = None) -> Callable[..., tuple[jax.Array, ...]]:
     """A program for the CPU: a function of one array per input that returns one per output, of `shapes`."""
     shapes = [(buffer.size,) for buffer in program.outputs] if shapes is None else shapes
-    text = module_text(program)
-    return calling(program.interface, text, lambda: text, shapes)
+    return calling(program.interface, module_text(program), lambda: program, shapes)
 
 
 def calling(
-    interface: Interface, key: str, write: Callable[[], str], shapes: Sequence[tuple[int, ...]]
+    interface: Interface, key: str, make: Callable[[], Program], shapes: Sequence[tuple[int, ...]]
 ) -> Callable[..., tuple[jax.Array, ...]]:
-    """The program that is known by `key`, or else compiled from the text that `write` makes, as a function of arrays.
+    """The program that is known by `key`, or else is made and compiled, as a function of arrays.
 
     It can be used inside of `jit`, `scan`, `while_loop` and `vmap`, which makes a batch one call; it has no derivative.
-    Inputs may have any shape of the right size. Rows of a batch follow one another on one core.
+    Inputs may have any shape of the right size. Rows of a batch are shared among XLA's threads, if it has several.
     """
     results = [
         jax.ShapeDtypeStruct(shape, dtype_of(interface, buffer))
@@ -35,7 +34,7 @@ def calling(
     for result, buffer in zip(results, interface.outputs, strict=True):
         if result.size != buffer.size:
             raise ValueError(f"an output of {buffer.size} numbers cannot have the shape {result.shape}")
-    call = jax.ffi.ffi_call(register(interface, key, write), results, vmap_method="broadcast_all")
+    call = jax.ffi.ffi_call(register(key, make), results, vmap_method="broadcast_all")
 
     def function(*arrays: jax.Array) -> tuple[jax.Array, ...]:
         _check(interface, arrays)

@@ -17,7 +17,6 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
 from softground.native.calling import calling
-from softground.native.llvm import module_text
 from softground.native.scalarise import interface_of, scalarise_jaxpr
 
 
@@ -30,7 +29,7 @@ def natively(function: Callable, *examples) -> Callable:
     closed, shapes = jax.make_jaxpr(function, return_shape=True)(*examples)
     leaves, structure = jax.tree.flatten(shapes)
     key = f"{sources_digest()} {digest(closed)}"
-    call = calling(interface_of(closed), key, lambda: module_text(scalarise_jaxpr(closed)), [x.shape for x in leaves])
+    call = calling(interface_of(closed), key, lambda: scalarise_jaxpr(closed), [x.shape for x in leaves])
     return lambda *arguments: jax.tree.unflatten(structure, call(*jax.tree.leaves(arguments)))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from softground.native.writer import PURE, float_text
+from softground.native.lanes import Lanes
 
 
 @dataclass(frozen=True)
@@ -65,31 +65,14 @@ _FORMATS = {
 
 def exponential(precision: Literal[32, 64], width: int) -> str:
     """Definition of `@exp.WIDTH`, from `width` numbers to as many: a vector, or for 1 a number."""
-    given, scalar, integer = _FORMATS[precision], "double" if precision == 64 else "float", f"i{precision}"
-    many = width > 1
-    floats, integers = (f"<{width} x {scalar}>", f"<{width} x {integer}>") if many else (scalar, integer)
-    suffix = f"v{width}f{precision}" if many else f"f{precision}"
-    lines: list[str] = []
-
-    def number(value: float) -> str:
-        text = f"{scalar} {float_text(value, precision)}"
-        return f"splat ({text})" if many else text.split()[1]
-
-    def whole(value: int) -> str:
-        return f"splat ({integer} {value})" if many else str(value)
-
-    def let(name: str, text: str) -> str:
-        lines.append(f"  %{name} = {text}")
-        return f"%{name}"
-
-    def fused(name: str, a: str, b: str, c: str) -> str:
-        return let(name, f"call {floats} @llvm.fmuladd.{suffix}({floats} {a}, {floats} {b}, {floats} {c})")
-
+    given, lanes = _FORMATS[precision], Lanes(precision, width)
+    let, fused, number, whole = lanes.let, lanes.fused, lanes.number, lanes.whole
+    floats, integers = lanes.floats, lanes.integers
     # Comparisons are false for what is not a number, so it passes.
     let("low", f"fcmp ogt {floats} {number(given.least)}, %x")
-    let("x1", f"select {_flags(width)} %low, {floats} {number(given.least)}, {floats} %x")
+    let("x1", f"select {lanes.flags} %low, {floats} {number(given.least)}, {floats} %x")
     let("high", f"fcmp olt {floats} {number(given.most)}, %x1")
-    let("x2", f"select {_flags(width)} %high, {floats} {number(given.most)}, {floats} %x1")
+    let("x2", f"select {lanes.flags} %high, {floats} {number(given.most)}, {floats} %x1")
     # Added to a number so great that its last bit is worth 1, x / ln 2 is rounded, and n stands in the last bits, plus
     # twice the bias so that it is positive.
     great = 1.5 * 2.0**given.mantissa + 2 * given.bias
@@ -97,20 +80,10 @@ def exponential(precision: Literal[32, 64], width: int) -> str:
     let("n", f"fsub {floats} %shifted, {number(great)}")
     let("minus", f"fneg {floats} %n")
     fused("r1", "%minus", number(given.ln2[0]), "%x2")
-    r = fused("r", "%minus", number(given.ln2[1]), "%r1")
-    # Pairs of coefficients, then pairs of pairs (Estrin): short chains, so that the processor works on several at once.
-    terms, power, level = [number(c) for c in given.polynomial], r, 0
-    square = let("r2", f"fmul {floats} %r, %r")
-    while len(terms) > 1:
-        pairs = [terms[k : k + 2] for k in range(0, len(terms), 2)]
-        terms = [
-            fused(f"q{level}.{k}", pair[1], power, pair[0]) if len(pair) == 2 else pair[0]
-            for k, pair in enumerate(pairs)
-        ]
-        level += 1
-        power = square if level == 1 else let(f"p{level}", f"fmul {floats} {power}, {power}")
-    fused("r.q", square, terms[0], r)
-    let("e", f"fadd {floats} %r.q, {number(1.0)}")
+    fused("r", "%minus", number(given.ln2[1]), "%r1")
+    let("r2", f"fmul {floats} %r, %r")
+    fused("rq", "%r2", lanes.polynomial("q", given.polynomial, "%r"), "%r")
+    let("e", f"fadd {floats} %rq, {number(1.0)}")
     # 2^n in two factors, since it may be too great or too small for one.
     let("bits", f"bitcast {floats} %shifted to {integers}")
     let("twice", f"and {integers} %bits, {whole(4 * (given.bias + 1) - 1)}")
@@ -121,12 +94,4 @@ def exponential(precision: Literal[32, 64], width: int) -> str:
         let(f"{name}.factor", f"bitcast {integers} %{name}.shifted to {floats}")
     let("scaled", f"fmul {floats} %e, %half.factor")
     let("result", f"fmul {floats} %scaled, %rest.factor")
-    body = "\n".join(lines)
-    return (
-        f"declare {floats} @llvm.fmuladd.{suffix}({floats}, {floats}, {floats})\n"
-        f"define internal {floats} @exp.{width}({floats} %x) alwaysinline {PURE} {{\n{body}\n  ret {floats} %result\n}}"
-    )
-
-
-def _flags(width: int) -> str:
-    return f"<{width} x i1>" if width > 1 else "i1"
+    return lanes.function("exp", "alwaysinline", "%result")

@@ -1,7 +1,7 @@
 """A native program as a function that XLA calls: the handler of its foreign-function interface, in LLVM.
 
 XLA hands over one structure (xla/ffi/api/c_api.h, beside jaxlib) with pointers to buffers. The handler finds them,
-calls the program for each row of a batch, and returns no error. When XLA registers it, it asks the handler for its
+has the program called for each row of a batch, and returns no error. When XLA registers it, it asks the handler for its
 version in an extension of the same structure. Nothing of Python runs in between.
 """
 
@@ -16,9 +16,10 @@ from pathlib import Path
 import jax
 
 from softground.errors import NotNative
-from softground.native.llvm import buffer_type
+from softground.native.llvm import buffer_type, module_text
 from softground.native.machine import address, machine_code
-from softground.native.program import Buffer, Interface
+from softground.native.program import Buffer, Program
+from softground.native.sharing import sharing_text
 from softground.native.writer import Writer
 
 HANDLER = "softground_handler"
@@ -33,11 +34,16 @@ _BUFFER_DATA, _BUFFER_RANK, _BUFFER_DIMENSIONS = 24, 32, 40
 _TYPE_METADATA = 1
 
 
-def register(interface: Interface, key: str, write: Callable[[], str]) -> str:
-    """Make a program known to XLA, found on disk by its key or compiled from the text of its module: its name there."""
-    version = interface_version()
-    digest, code = machine_code(f"{version} {key}", lambda: write() + handler_text(interface, version))
+def register(key: str, make: Callable[[], Program]) -> str:
+    """Make a program known to XLA, found on disk by its key or made and compiled: its name there."""
+    digest, code = machine_code(f"{interface_version()} {key}", lambda: whole_text(make()))
     return _register(f"softground_{digest}", code)
+
+
+def whole_text(program: Program) -> str:
+    """Text of a program that XLA can call."""
+    version = interface_version()
+    return "\n".join([module_text(program), rows_text(program), sharing_text(program), handler_text(program, version)])
 
 
 _REGISTERED: set[str] = set()
@@ -73,8 +79,8 @@ def check_version(version: tuple[int, int]) -> tuple[int, int]:
     return version
 
 
-def handler_text(program: Interface, version: tuple[int, int]) -> str:
-    """The handler of a program whose `@row` stands in the same module."""
+def handler_text(program: Program, version: tuple[int, int]) -> str:
+    """The handler of a program whose `@share` stands in the same module."""
     writer = Writer(program.precision)
     writer.lines.append(f"define ptr @{HANDLER}(ptr %frame) nounwind {{")
     writer.begin("entry")
@@ -95,7 +101,7 @@ def handler_text(program: Interface, version: tuple[int, int]) -> str:
     return "\n".join([*writer.lines, "}", ""])
 
 
-def _rows(writer: Writer, program: Interface, inputs: list[str], outputs: list[str]) -> None:
+def _rows(writer: Writer, program: Program, inputs: list[str], outputs: list[str]) -> None:
     """Call the program for each row. How many there are, an output tells: its numbers over those of a row."""
     told = next((k for k, buffer in enumerate(program.outputs) if buffer.size), None)
     if told is None:
@@ -103,23 +109,32 @@ def _rows(writer: Writer, program: Interface, inputs: list[str], outputs: list[s
         return
     numbers = _numbers(writer, outputs[told])
     rows = writer.let(f"udiv i64 {numbers}, {program.outputs[told].size}")
-    data = [_pointer(writer, buffer, _BUFFER_DATA) for buffer in (*inputs, *outputs)]
-    before = writer.label
+    buffers = len(inputs) + len(outputs)
+    data = writer.let(f"alloca [{buffers} x ptr]")
+    for k, buffer in enumerate((*inputs, *outputs)):
+        writer.line(f"store ptr {_pointer(writer, buffer, _BUFFER_DATA)}, ptr {_place(writer, data, 8 * k)}")
+    writer.line(f"call void @share(ptr %frame, ptr {data}, i64 {rows})")
+    writer.line("ret ptr null")
+
+
+def rows_text(program: Program) -> str:
+    """`@rows`: the program, for the rows of a batch from one to another, given a table of where buffers begin."""
+    writer = Writer(program.precision)
+    writer.open_function("internal void @rows(ptr %data, i64 %first, i64 %last)")
+    buffers = (*program.inputs, *program.outputs)
+    starts = [_pointer(writer, "%data", 8 * k) for k in range(len(buffers))]
     writer.line("br label %next")
     writer.begin("next")
-    row, following = writer.fresh(), writer.fresh()
-    writer.line(f"{row} = phi i64 [ 0, %{before} ], [ {following}, %body ]")
-    writer.line(f"br i1 {writer.let(f'icmp ult i64 {row}, {rows}')}, label %body, label %done")
+    writer.line("%row = phi i64 [ %first, %entry ], [ %following, %body ]")
+    writer.line(f"br i1 {writer.let('icmp ult i64 %row, %last')}, label %body, label %done")
     writer.begin("body")
-    pointers = [
-        _of_row(writer, pointer, buffer, row)
-        for pointer, buffer in zip(data, (*program.inputs, *program.outputs), strict=True)
-    ]
+    pointers = [_of_row(writer, start, buffer, "%row") for start, buffer in zip(starts, buffers, strict=True)]
     writer.line(f"call void @row({', '.join(f'ptr {pointer}' for pointer in pointers)})")
-    writer.line(f"{following} = add i64 {row}, 1")
+    writer.line("%following = add i64 %row, 1")
     writer.line("br label %next")
     writer.begin("done")
-    writer.line("ret ptr null")
+    writer.close_function()
+    return "\n".join([*writer.lines, ""])
 
 
 def _of_row(writer: Writer, pointer: str, buffer: Buffer, row: str) -> str:

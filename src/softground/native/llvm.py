@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from softground.native.exponential import exponential
 from softground.native.grouping import Group, grouped
+from softground.native.mathematics import mathematics
 from softground.native.operations import SIDE_BY_SIDE, compute
 from softground.native.program import (
     Block,
@@ -43,17 +43,7 @@ def module_text(program: Program) -> str:
     for function in program.functions:
         _callee(writer, places, function)
     _row(writer, places, program)
-    lanes = _LANES[program.precision]
-    return "\n".join(
-        [
-            *places.constants,
-            exponential(program.precision, 1),
-            exponential(program.precision, lanes),
-            *writer.declarations.values(),
-            *writer.lines,
-            "",
-        ]
-    )
+    return "\n".join([*places.constants, mathematics(writer), *writer.declarations.values(), *writer.lines, ""])
 
 
 @dataclass

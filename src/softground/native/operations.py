@@ -70,9 +70,14 @@ def _divide_ints(word: str, by_zero: Callable[[str], str], overflow: str) -> _Wr
     return write
 
 
-def _exponential(w: Writer, a: str, lanes: int) -> str:
-    floats = w.floats(lanes)
-    return w.let(f"call {floats} @exp.{lanes}({floats} {a})")
+def _ours(name: str) -> Callable[[Writer, str, int], str]:
+    """A function that the module defines (mathematics.py)."""
+
+    def write(w: Writer, a: str, lanes: int) -> str:
+        w.functions.add((name, lanes))
+        return w.let(f"call {w.floats(lanes)} @{name}.{lanes}({w.floats(lanes)} {a})")
+
+    return write
 
 
 def _root(w: Writer, a: str, lanes: int) -> str:
@@ -129,7 +134,7 @@ OPERATIONS: dict[tuple[str, Kind], _Write] = {
     ("is_finite", "float"): _is_finite,
     ("sqrt", "float"): lambda w, a: _root(w, a, 1),
     ("rsqrt", "float"): lambda w, a: _one_over_root(w, a, 1),
-    ("exp", "float"): lambda w, a: _exponential(w, a, 1),
+    ("exp", "float"): lambda w, a: _ours("exp")(w, a, 1),
     **{
         (name, "float"): _library(name)
         for name in ("log", "log1p", "expm1", "sin", "cos", "tan", "tanh", "asin", "acos", "atan", "atan2", "pow")
@@ -166,7 +171,7 @@ OPERATIONS: dict[tuple[str, Kind], _Write] = {
 
 #: Operations of floats that take long, and no longer for several numbers in the lanes of a vector.
 SIDE_BY_SIDE: dict[str, Callable[[Writer, str, int], str]] = {
-    "exp": _exponential,
+    **{name: _ours(name) for name in ("exp", "sin", "cos")},
     "sqrt": _root,
     "rsqrt": _one_over_root,
 }

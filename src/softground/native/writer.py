@@ -23,6 +23,7 @@ class Writer:
     lines: list[str] = field(default_factory=list)
     names: dict[Value, str] = field(default_factory=dict)
     declarations: dict[str, str] = field(default_factory=dict)
+    functions: set[tuple[str, int]] = field(default_factory=set)  # of our own mathematics, with numbers of lanes
     label: str = "entry"  # of the basic block that is being written
     _count: int = 0
     _entry: int = 0  # line of the function's first statement
@@ -96,9 +97,11 @@ class Writer:
 
     def call(self, name: str, result: str, arguments: Sequence[tuple[str, str]], flags: str = "") -> str:
         """A call of a function outside of the module, which is declared with the types of the (type, name) given."""
-        types = ", ".join(type for type, _ in arguments)
-        self.declarations.setdefault(name, f"declare {result} @{name}({types}) {PURE}")
+        self.declare(name, result, [type for type, _ in arguments])
         return self.let(f"call {flags} {result} @{name}({', '.join(f'{type} {value}' for type, value in arguments)})")
+
+    def declare(self, name: str, result: str, types: Sequence[str]) -> None:
+        self.declarations.setdefault(name, f"declare {result} @{name}({', '.join(types)}) {PURE}")
 
     def load(self, kind: Kind, pointer: str, bits: int = 32) -> str:
         """The number at an address."""
