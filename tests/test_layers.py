@@ -12,7 +12,7 @@ PACKAGE = Path(softground.__file__).parent
 LAYERS = [
     {"errors", "arrays", "tables", "cache", "lazy", "closed_mesh"},
     {"whole_file", "precision"},
-    {"robots", "surfaces"},
+    {"robots", "surfaces", "native"},
     {"media"},
     {"contact"},
     {"simulation"},

@@ -22,7 +22,7 @@ OPERATIONS: dict[str, int] = {
     **dict.fromkeys(("add", "sub", "mul", "div", "rem", "min", "max", "pow", "atan2"), 2),
     **dict.fromkeys(("lt", "le", "eq", "ne"), 2),
     **dict.fromkeys(("and", "or", "xor"), 2),  # of bools, and bitwise of ints
-    **dict.fromkeys(("neg", "abs", "sign", "floor", "ceil", "round", "not", "is_finite"), 1),  # round: ties to even
+    **dict.fromkeys(("neg", "abs", "sign", "floor", "ceil", "round", "not", "is_finite"), 1),  # round: halves to even
     **dict.fromkeys(("sqrt", "rsqrt", "exp", "log", "log1p", "expm1", "sin", "cos", "tan", "tanh"), 1),
     **dict.fromkeys(("asin", "acos", "atan"), 1),
     **dict.fromkeys(("float_of_int", "float_of_bool", "int_of_float", "int_of_bool"), 1),
@@ -51,7 +51,7 @@ Operand = Value | Constant
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LocalArray:
-    """Numbers in memory, for what is indexed by a value: all at `start`, or not yet set."""
+    """Numbers in memory, for what is indexed by a value: all at `start` when its function begins, or not yet set."""
 
     kind: Kind
     size: int
@@ -135,18 +135,20 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """Numbers that come in or go out together: one array of the caller, raveled."""
+    """Numbers of one array that a program is given or gives: floats of its precision, ints of `bits`, bools of a byte.
+
+    Ints of 64 bits are cut to 32 as they are read, and widened as they are written.
+    """
 
     kind: Kind
     size: int
+    bits: Literal[32, 64] = 32  # of an int
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A function of flat buffers: numbers of all inputs in order, to numbers of all outputs in order.
-
-    `main` has a parameter for each number of `inputs` and a result for each number of `outputs`.
-    """
+    """A function of flat buffers: main's parameters are the numbers of all inputs in order, its results those of all
+    outputs in order."""
 
     precision: Literal[32, 64]  # bits of a float
     main: Function

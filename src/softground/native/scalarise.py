@@ -54,7 +54,7 @@ def _precision(avals) -> Literal[32, 64]:
 
 
 def _buffer(aval) -> Buffer:
-    return Buffer(kind_of(aval.dtype), aval.size)
+    return Buffer(kind_of(aval.dtype), aval.size, 64 if aval.dtype == np.int64 else 32)
 
 
 def _parameters(aval) -> Operands:

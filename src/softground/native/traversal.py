@@ -123,9 +123,7 @@ def renamed(statement: Statement, new: Callable[[Operand], Operand]) -> Statemen
         case Store(index=index, value=value):
             return replace(statement, index=new(index), value=new(value))
         case If(flag=flag, then_values=then, otherwise_values=otherwise):
-            return replace(
-                statement, flag=new(flag), then_values=all_new(then), otherwise_values=all_new(otherwise)
-            )
+            return replace(statement, flag=new(flag), then_values=all_new(then), otherwise_values=all_new(otherwise))
         case While(start=start, flag=flag, next=after):
             return replace(statement, start=all_new(start), flag=new(flag), next=all_new(after))
 
