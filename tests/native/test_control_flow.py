@@ -19,7 +19,9 @@ def of(kind, program) -> list:
 
 
 def test_a_branch_runs_one_side():
-    function = lambda x: lax.cond(x.sum() > 0, lambda x: jnp.sin(x) @ x, lambda x: jnp.cos(x) @ x, x)
+    def function(x):
+        return lax.cond(x.sum() > 0, lambda x: jnp.sin(x) @ x, lambda x: jnp.cos(x) @ x, x)
+
     program = scalarise(function, X)
     for sign in (1, -1):
         compare(program, function, sign * X)
@@ -46,7 +48,9 @@ def test_several_branches(index):
 
 
 def test_what_a_branch_has_done_is_not_taken_for_done_outside():
-    function = lambda x: lax.cond(x[0] > 0, jnp.sin, jnp.cos, x) + jnp.sin(x)
+    def function(x):
+        return lax.cond(x[0] > 0, jnp.sin, jnp.cos, x) + jnp.sin(x)
+
     program = scalarise(function, X)
     for sign in (1, -1):
         compare(program, function, sign * X)
@@ -136,6 +140,8 @@ def test_an_array_that_a_loop_changes():
 
 
 def test_derivatives_of_loops():
-    function = lambda x: lax.scan(lambda c, row: (jnp.sin(c * row), c), x[0], x)[0]
+    def function(x):
+        return lax.scan(lambda c, row: (jnp.sin(c * row), c), x[0], x)[0]
+
     check(jax.grad(function), X)
     check(jax.hessian(function), X)

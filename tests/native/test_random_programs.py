@@ -43,7 +43,10 @@ def _step(name: str, inner, x, k):
         case "branch":
             return lax.cond(x.sum() > 0, lambda x, k: run(inner, x, k), lambda x, k: (x, k + 2), x, k)
         case "loop":
-            body = lambda c: (c[0] + 1, *run(inner, c[1], c[2]))
+
+            def body(c):
+                return (c[0] + 1, *run(inner, c[1], c[2]))
+
             return lax.while_loop(lambda c: (c[0] < 3) & (c[1][0] < 1.5), body, (0, x, k))[1:]
         case "scan":
             (x, k), rows = lax.scan(lambda c, row: (run(inner, *c), row * c[0][0]), (x, k), x[:3])
