@@ -8,7 +8,6 @@ __all__ = [
     "ExperimentError",
     "FileFormatError",
     "MediumError",
-    "NotNative",
     "OptionError",
     "OutputError",
     "RobotError",
@@ -43,10 +42,6 @@ class OptionError(SoftgroundError):
 
 class OutputError(SoftgroundError):
     """A file could not be written."""
-
-
-class NotNative(SoftgroundError):
-    """A program holds something that cannot become native code; it still runs through XLA."""
 
 
 class FileFormatError(SoftgroundError):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softground.native.calling import native
-from softground.errors import NotNative
+from softground.native.errors import NotNative
 from softground.native.program import Buffer, Program
 
 from .building import number, program

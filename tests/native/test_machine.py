@@ -7,7 +7,7 @@ import pytest
 
 from softground.native import ffi, machine
 from softground.native.calling import native
-from softground.errors import NotNative
+from softground.native.errors import NotNative
 from softground.native.program import Buffer
 
 from .building import number, program

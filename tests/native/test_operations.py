@@ -7,7 +7,7 @@ import pytest
 from jax import lax
 
 from softground.native.calling import native
-from softground.errors import NotNative
+from softground.native.errors import NotNative
 from softground.native.operations import OPERATIONS as WRITTEN
 from softground.native.program import OPERATIONS, Buffer
 

@@ -56,7 +56,9 @@ def random_states(simulator: Simulator, count: int, dtype=jnp.float64, deepest: 
 
 def greatest_difference(simulators: list[Simulator], states, control=None) -> float:
     """Of the next states and all that is recorded, relative to the greatest number of its kind."""
-    after = [jax.jit(lambda s, sim=sim: jax.lax.map(lambda one: sim.step(one, control), s))(states) for sim in simulators]
+    after = [
+        jax.jit(lambda s, sim=sim: jax.lax.map(lambda one: sim.step(one, control), s))(states) for sim in simulators
+    ]
     assert after[0][1].converged.all()
     differences = []
     for found, wanted in zip(*map(jax.tree.leaves, after), strict=True):

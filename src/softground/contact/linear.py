@@ -27,6 +27,7 @@ TILE = 6
 LARGEST_IN_CACHE = 40
 
 
+@jax.jit
 def solve_spd(matrix: Float[Array, "n n"], right: Float[Array, " n"]) -> Float[Array, " n"]:
     """Solution of a symmetric positive definite system, of which only the lower triangle is read."""
     return cho_solve((jnp.linalg.cholesky(matrix, symmetrize_input=False), True), right)

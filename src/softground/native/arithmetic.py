@@ -82,7 +82,7 @@ MEANING: dict[str, Callable[..., Number]] = {
     "or": lambda x, y: x | y,
     "xor": lambda x, y: x ^ y,
     "neg": lambda x: -x,
-    "abs": abs,
+    "abs": lambda x: abs(x),
     "sign": _sign,
     "floor": _of_numpy(np.floor),
     "ceil": _of_numpy(np.ceil),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import jax
 import numpy as np
 
-from softground.errors import NotNative
+from softground.native.errors import NotNative
 from softground.native.ffi import register
 from softground.native.llvm import module_text
 from softground.native.program import Buffer, Interface, Program

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import jax
 
-from softground.errors import NotNative
+from softground.native.errors import NotNative
 from softground.native.llvm import buffer_type, module_text
 from softground.native.machine import address, machine_code
 from softground.native.program import Buffer, Program

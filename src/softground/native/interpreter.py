@@ -42,7 +42,7 @@ def interpret(program: Program, *inputs) -> list[np.ndarray]:
 
 def dtype_of(buffer: Buffer, precision: int) -> np.dtype:
     """Type of the numbers of a buffer."""
-    return np.dtype({"float": f"f{precision // 8}", "int": "i4", "bool": "?"}[buffer.kind])
+    return np.dtype({"float": f"f{precision // 8}", "int": f"i{buffer.bits // 8}", "bool": "?"}[buffer.kind])
 
 
 class _Machine:

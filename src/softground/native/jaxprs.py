@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 
-from softground.errors import NotNative
+from softground.native.errors import NotNative
 from softground.native.primitives.table import PRIMITIVES
 from softground.native.scalars import Builder, Operands
 
@@ -29,6 +29,6 @@ def evaluate(build: Builder, closed: ClosedJaxpr, inputs: list[Operands]) -> lis
         if not equation.primitive.multiple_results:
             outputs = [outputs]
         for variable, array in zip(equation.outvars, outputs, strict=True):
-            assert isinstance(array, np.ndarray) and array.shape == variable.aval.shape, (name, variable.aval)
+            assert np.shape(array) == variable.aval.shape, (name, np.shape(array), variable.aval)
             known[variable] = array
     return [read(x) for x in jaxpr.outvars]

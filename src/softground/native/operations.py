@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from softground.errors import NotNative
+from softground.native.errors import NotNative
 from softground.native.program import Compute, Kind
 from softground.native.writer import Writer
 

@@ -169,14 +169,18 @@ def greatest_of_infinity(build: Builder, x: Operand, y: Operand) -> Result:
 
 def least_above(build: Builder, x: Operand, y: Operand) -> Result:
     """min(max(x, c), d) = d where d <= c."""
-    inner = build.arguments_of(x, "max") if type(y) is Constant else None
-    return y if inner and any(type(c) is Constant and c.number >= y.number for c in inner) else None
+    if type(y) is not Constant:
+        return None
+    known = [c.number for c in build.arguments_of(x, "max") or () if type(c) is Constant]
+    return y if known and known[0] >= y.number else None
 
 
 def greatest_below(build: Builder, x: Operand, y: Operand) -> Result:
     """max(min(x, c), d) = d where d >= c."""
-    inner = build.arguments_of(x, "min") if type(y) is Constant else None
-    return y if inner and any(type(c) is Constant and c.number <= y.number for c in inner) else None
+    if type(y) is not Constant:
+        return None
+    known = [c.number for c in build.arguments_of(x, "min") or () if type(c) is Constant]
+    return y if known and known[0] <= y.number else None
 
 
 # Flags and choices
@@ -219,11 +223,12 @@ def compare_choice(operation: str) -> Callable[[Builder, Operand, Operand], Resu
 
     def rule(build: Builder, x: Operand, y: Operand) -> Result:
         for one, other, turned in ((x, y, False), (y, x, True)):
-            choice = _choice(build, one) if type(other) is Constant else None
-            if choice is None:
+            choice = _choice(build, one)
+            if choice is None or type(other) is not Constant:
                 continue
             flag, *numbers = choice
-            yes, no = (MEANING[operation](*((other.number, n) if turned else (n, other.number))) for n in numbers)
+            known = other.number
+            yes, no = (MEANING[operation](*((known, n) if turned else (n, known))) for n in numbers)
             if yes == no:
                 return build.constant(yes, "bool")
             return flag if yes else build.compute("not", flag)

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from softground.errors import NotNative
 from softground.native.arithmetic import MEANING, Number, kind_of_result, rounded
+from softground.native.errors import NotNative
 from softground.native.program import (
     Call,
     Compute,
@@ -31,6 +31,7 @@ from softground.native.program import (
 )
 from softground.native.rules import COMMUTATIVE, RULES
 
+KINDS: dict[str, Kind] = {"float32": "float", "float64": "float", "int32": "int", "int64": "int", "bool": "bool"}
 #: Arrays of operands, of NumPy's dtype object: shapes are kept while a program is made.
 Operands = np.ndarray
 
@@ -176,13 +177,10 @@ def kind_of(dtype) -> Kind:
         dtype = np.dtype(dtype)
     except TypeError:
         raise NotNative(f"arrays of {dtype} have no native form") from None
-    if dtype == bool:
-        return "bool"
-    if dtype in (np.int32, np.int64):
-        return "int"
-    if dtype in (np.float32, np.float64):
-        return "float"
-    raise NotNative(f"arrays of {dtype} have no native form: must be float32, float64, int32, int64 or bool")
+    kind = KINDS.get(dtype.name)
+    if kind is not None:
+        return kind
+    raise NotNative(f"arrays of {dtype} have no native form: must be of {', '.join(KINDS)}")
 
 
 def operands_of(flat: Sequence[Operand], shape: tuple[int, ...]) -> Operands:

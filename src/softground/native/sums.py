@@ -101,7 +101,7 @@ def products(build: Builder, rows: Operands, columns: Operands) -> Operands:
 
 
 def _masked_sums(build: Builder, masks: np.ndarray, columns: Operands) -> Operands:
-    """Sums over subsets. Each takes the sums over smaller ones up, which for the subtrees of a tree is the recursion."""
+    """Sums over subsets. Each takes up the sums over smaller ones: for the subtrees of a tree that is the recursion."""
     result = np.empty((len(masks), len(columns)), object)
     done: list[tuple[int, frozenset[int]]] = []
     for row in sorted(range(len(masks)), key=lambda r: masks[r].sum()):

@@ -17,8 +17,8 @@ import jax
 import jax.numpy as jnp
 
 from softground.arrays import is_known
-from softground.errors import NotNative
 from softground.native.compiling import natively
+from softground.native.errors import NotNative
 
 #: Steps from which on making native code takes less time than it saves, on one core.
 PAYS_FROM = 200_000

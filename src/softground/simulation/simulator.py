@@ -19,8 +19,9 @@ from softground.contact.linear import solve_spd
 from softground.contact.newton import Newton
 from softground.contact.problem import StepProblem, product
 from softground.contact.solve import solve
-from softground.errors import NotNative, OptionError, unknown_name
+from softground.errors import OptionError, unknown_name
 from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
+from softground.native.errors import NotNative
 from softground.robots import Robot
 from softground.robots.base import vertical_coordinate
 from softground.simulation.actuators import Control, actuator_torque, joint_law, open_loop_force

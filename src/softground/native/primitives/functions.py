@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
-from softground.errors import NotNative
+from softground.native.errors import NotNative
 from softground.native.jaxprs import evaluate
 from softground.native.primitives.table import primitive
 from softground.native.program import Constant, Function, Operand, Value
@@ -22,7 +22,7 @@ from softground.native.scalars import Builder, Operands, Region, count, operands
 SMALL = 200
 
 
-@primitive("custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "closed_call", "core_call", "checkpoint", "remat2")
+@primitive("custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "closed_call", "core_call", "remat2")
 def inlined(build: Builder, equation, inputs):
     """What a function does; its own derivatives and batching are no concern here."""
     return evaluate(build, callee(equation), inputs)
@@ -40,7 +40,7 @@ def jitted(build: Builder, equation, inputs):
     results = build.call(made.function, arguments)
     known: dict[Operand, Operand] = dict(zip(made.function.parameters, arguments, strict=True))
     known.update(zip(made.function.results, results, strict=True))
-    return [operands_of([known.get(x, x) for x in output.ravel().tolist()], output.shape) for output in made.outputs]
+    return [operands_of([known.get(x) or x for x in output.ravel().tolist()], output.shape) for output in made.outputs]
 
 
 def callee(equation) -> ClosedJaxpr:
@@ -74,7 +74,7 @@ def _outlined(build: Builder, name: str, closed: ClosedJaxpr, inputs: list[Opera
 
 def _made(build: Builder, name: str, closed: ClosedJaxpr, inputs: list[Operands], arguments) -> Outlined:
     parameters = {argument: Value(argument.kind) for argument in arguments}
-    own = [operands_of([parameters.get(x, x) for x in array.ravel().tolist()], array.shape) for array in inputs]
+    own = [operands_of([parameters.get(x) or x for x in array.ravel().tolist()], array.shape) for array in inputs]
     with build.inside(Region()) as region:
         outputs = evaluate(build, closed, own)
     inside = set(parameters.values())

@@ -27,19 +27,21 @@ class Corner(NamedTuple):
     inside: Operand
 
 
-def corner(build: Builder, shape, window, starts: dict[int, Operand], mode) -> Corner:
-    """Corner of a window (its size in each dimension) that starts at an index in some dimensions, else at 0."""
+def corner(build: Builder, shape, window, starts: dict[int, Operand], clip: bool) -> Corner:
+    """Corner of a window (its size in each dimension) that starts at an index in some dimensions, else at 0.
+
+    Clipped, it is moved inside; else the corner says whether it is, and where it is not its place means nothing.
+    """
     strides = [int(np.prod(shape[d + 1 :], dtype=int)) for d in range(len(shape))]
     inside: Operand = build.constant(True, "bool")
     terms: list[Operand] = []
     for dimension, start in starts.items():
         last = build.int(shape[dimension] - window[dimension])
-        clipped = build.compute("min", build.compute("max", start, build.int(0)), last)
-        if mode == GatherScatterMode.FILL_OR_DROP:
+        if clip:
+            start = build.compute("min", build.compute("max", start, build.int(0)), last)
+        else:
             inside = build.compute("and", inside, build.compute("le", build.int(0), start))
             inside = build.compute("and", inside, build.compute("le", start, last))
-        if mode == GatherScatterMode.CLIP or type(start) is Constant:
-            start = clipped
         terms.append(build.compute("mul", start, build.int(strides[dimension])))
     return Corner(total(build, terms) if terms else build.int(0), inside)
 
@@ -72,15 +74,16 @@ def windows(shape, element_shape, index_shape, window_dimensions, batching, inde
     return Windows(number, offset, tuple(size))
 
 
-def _corners(build: Builder, shape, size, indices: Operands, dimensions, mode) -> list[Corner]:
+def _corners(build: Builder, shape, size, indices: Operands, dimensions, clip: bool) -> list[Corner]:
     rows = indices.reshape(-1, indices.shape[-1]).tolist()
-    return [corner(build, shape, size, dict(zip(dimensions, row, strict=True)), mode) for row in rows]
+    return [corner(build, shape, size, dict(zip(dimensions, row, strict=True)), clip) for row in rows]
 
 
 @primitive("gather")
 def gather(build: Builder, equation, inputs):
+    """Windows that promise to be inside are clipped all the same, as XLA does."""
     array, indices = inputs
-    numbers, mode = equation.params["dimension_numbers"], equation.params["mode"]
+    numbers, sizes = equation.params["dimension_numbers"], equation.params["slice_sizes"]
     shape = equation.outvars[0].aval.shape
     windows_ = windows(
         array.shape,
@@ -91,7 +94,8 @@ def gather(build: Builder, equation, inputs):
         numbers.start_indices_batching_dims,
         numbers.collapsed_slice_dims,
     )
-    corners = _corners(build, array.shape, equation.params["slice_sizes"], indices, numbers.start_index_map, mode)
+    clip = equation.params["mode"] != GatherScatterMode.FILL_OR_DROP
+    corners = _corners(build, array.shape, sizes, indices, numbers.start_index_map, clip)
     filler = _filler(build, equation)
     flat = tuple(array.ravel().tolist())
 
@@ -115,7 +119,7 @@ def _filler(build: Builder, equation) -> Operand:
 
 
 def _scatter(combine: str | None):
-    """Updates set elements, or are combined with them; those of windows that are not inside do nothing."""
+    """Updates set elements, or are combined with them; those of windows that are not inside are dropped."""
 
     def rule(build: Builder, equation, inputs):
         array, indices, updates = inputs
@@ -129,8 +133,8 @@ def _scatter(combine: str | None):
             numbers.scatter_indices_batching_dims,
             numbers.inserted_window_dims,
         )
-        dimensions, mode = numbers.scatter_dims_to_operand_dims, equation.params["mode"]
-        corners = _corners(build, array.shape, windows_.size, indices, dimensions, mode)
+        clip = equation.params["mode"] == GatherScatterMode.CLIP
+        corners = _corners(build, array.shape, windows_.size, indices, numbers.scatter_dims_to_operand_dims, clip)
         places = [
             _place(build, corners[number], offset)
             for number, offset in zip(windows_.number.ravel().tolist(), windows_.offset.ravel().tolist(), strict=True)
@@ -145,16 +149,14 @@ def _place(build: Builder, at: Corner, offset: int) -> Operand:
     return build.compute("select", at.inside, build.compute("add", at.place, build.int(offset)), build.int(-1))
 
 
-def _updated(
-    build: Builder, array: Operands, places: Sequence[Operand], updates, combine: str | None = None
-) -> Operands:
+def _updated(build: Builder, array: Operands, places, updates, combine: str | None = None) -> Operands:
     """An array with its elements at some places set to, or combined with, updates."""
     flat = array.ravel().tolist()
     if not flat:
         return array
     if all(type(place) is Constant for place in places):
         for place, update in zip(places, updates, strict=True):
-            at = int(place.number)  # type: ignore[union-attr]
+            at = int(place.number)
             if 0 <= at < len(flat):
                 flat[at] = build.compute(combine, flat[at], update) if combine else update
         return operands_of(flat, array.shape)
@@ -179,7 +181,7 @@ for _name, _combine in {
 
 def _window_places(build: Builder, shape, window, starts: Sequence[Operands]) -> list[Operand]:
     """Places of the elements of one window, which is moved inside."""
-    first = corner(build, shape, window, dict(enumerate(x.item() for x in starts)), GatherScatterMode.CLIP).place
+    first = corner(build, shape, window, dict(enumerate(x.item() for x in starts)), clip=True).place
     offsets = np.ravel_multi_index(np.indices(window).reshape(len(window), -1), shape) if window else [0]
     return [build.compute("add", first, build.int(int(offset))) for offset in offsets]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -63,7 +64,7 @@ def _cumulation(operation: str):
         order = range(len(array))
         if equation.params["reverse"]:
             order = order[::-1]
-        for before, here in zip(order[:-1], order[1:], strict=True):
+        for before, here in pairwise(order):
             array[here] = each(build, operation, np.asarray(array[before], object), np.asarray(array[here], object))
         return np.moveaxis(array, 0, equation.params["axis"])
 

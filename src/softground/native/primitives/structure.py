@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from softground.errors import NotNative
+from softground.native.errors import NotNative
 from softground.native.primitives.table import primitive
 from softground.native.scalars import Builder
 
@@ -28,7 +28,7 @@ def broadcast(build, equation, inputs):
     return np.broadcast_to(array.reshape(aligned), shape)
 
 
-@primitive("reshape", "squeeze", "expand_dims")
+@primitive("reshape", "squeeze")
 def reshape(build, equation, inputs):
     return inputs[0].reshape(equation.outvars[0].aval.shape)
 
@@ -56,6 +56,11 @@ def stack(build, equation, inputs):
 @primitive("split")
 def split(build, equation, inputs):
     return np.split(inputs[0], np.cumsum(equation.params["sizes"])[:-1], equation.params["axis"])
+
+
+@primitive("unstack")
+def unstack(build, equation, inputs):
+    return [np.asarray(x, object) for x in np.moveaxis(inputs[0], equation.params["axis"], 0)]
 
 
 @primitive("tile")

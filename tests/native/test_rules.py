@@ -1,0 +1,140 @@
+"""Algebra on scalars: each rule where it applies, and all of them against plain arithmetic on random expressions."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from softground.native.arithmetic import MEANING, kind_of_result
+from softground.native.program import Compute, Constant, Value
+from softground.native.rules import RULES
+from softground.native.scalars import Builder
+
+#: What an expression of x, y (floats), b (a flag) and constants becomes.
+CASES = [
+    (("add", "x", 0.0), "x"),
+    (("add", 0.0, "x"), "x"),
+    (("add", "x", ("neg", "y")), ("sub", "x", "y")),
+    (("add", "x", "x"), ("mul", 2.0, "x")),
+    (("sub", "x", 0.0), "x"),
+    (("sub", 0.0, "x"), ("neg", "x")),
+    (("sub", "x", "x"), 0.0),
+    (("sub", "x", ("neg", "y")), ("add", "x", "y")),
+    (("sub", ("neg", "x"), "y"), ("neg", ("add", "x", "y"))),
+    (("neg", ("neg", "x")), "x"),
+    (("neg", ("sub", "x", "y")), ("sub", "y", "x")),
+    (("mul", "x", 0.0), 0.0),
+    (("mul", 1.0, "x"), "x"),
+    (("mul", -3.0, "x"), ("neg", ("mul", 3.0, "x"))),
+    (("mul", ("mul", 2.0, "x"), 3.0), ("mul", 6.0, "x")),
+    (("mul", ("neg", "x"), "y"), ("neg", ("mul", "x", "y"))),
+    (("mul", "x", ("float_of_bool", "b")), ("select", "b", "x", 0.0)),
+    (("div", 0.0, "x"), 0.0),
+    (("div", "x", 1.0), "x"),
+    (("div", "x", 4.0), ("mul", 0.25, "x")),
+    (("div", "x", ("sqrt", "y")), ("mul", "x", ("rsqrt", "y"))),
+    (("div", ("neg", "x"), "y"), ("neg", ("div", "x", "y"))),
+    (("abs", ("neg", "x")), ("abs", "x")),
+    (("min", "x", "x"), "x"),
+    (("min", "x", math.inf), "x"),
+    (("max", -math.inf, "x"), "x"),
+    (("min", ("max", "x", 3.0), 2.0), 2.0),
+    (("max", ("min", "x", 3.0), 4.0), 4.0),
+    (("and", "b", True), "b"),
+    (("and", False, "b"), False),
+    (("or", "b", True), True),
+    (("or", "b", "b"), "b"),
+    (("xor", "b", True), ("not", "b")),
+    (("not", ("not", "b")), "b"),
+    (("lt", "x", "x"), False),
+    (("lt", ("abs", "x"), 0.0), False),
+    (("ne", ("int_of_bool", "b"), 0), "b"),
+    (("eq", ("int_of_bool", "b"), 0), ("not", "b")),
+    (("lt", 0, ("int_of_bool", "b")), "b"),
+    (("le", ("select", "b", 1.0, 2.0), 5.0), True),
+    (("select", True, "x", "y"), "x"),
+    (("select", "b", "x", "x"), "x"),
+    (("select", ("not", "b"), "x", "y"), ("select", "b", "y", "x")),
+    (("select", "b", True, False), "b"),
+    (("float_of_int", ("int_of_bool", "b")), ("float_of_bool", "b")),
+]
+
+
+def built(build: Builder, expression, names: dict):
+    """The operand of an expression of names, numbers and operations."""
+    if isinstance(expression, tuple):
+        return build.compute(expression[0], *(built(build, x, names) for x in expression[1:]))
+    if isinstance(expression, str):
+        return names[expression]
+    return build.constant(expression, {bool: "bool", int: "int", float: "float"}[type(expression)])
+
+
+@pytest.mark.parametrize(("expression", "simpler"), CASES, ids=str)
+def test_a_rule(expression, simpler):
+    build = Builder(64)
+    names = {"x": Value("float"), "y": Value("float"), "b": Value("bool")}
+    assert built(build, expression, names) is built(build, simpler, names)
+
+
+def test_every_operation_with_rules_has_a_case():
+    assert {expression[0] for expression, _ in CASES} == set(RULES)
+
+
+def test_whether_a_number_is_one_is_not_simplified():
+    build, x = Builder(64), Value("float")
+    assert isinstance(build.compute("eq", x, x), Value)
+    assert isinstance(build.compute("ne", x, x), Value)
+
+
+FLOATS = st.sampled_from(["x", "y", 0.0, 1.0, -1.0, 2.5, -0.3])
+FLAGS = st.sampled_from(["b", "c", True, False])
+
+
+def expressions(floats, flags):
+    more_floats = st.one_of(
+        st.tuples(st.sampled_from(["add", "sub", "mul", "min", "max"]), floats, floats),
+        st.tuples(st.sampled_from(["neg", "abs"]), floats),
+        st.tuples(st.just("select"), flags, floats, floats),
+        st.tuples(st.just("float_of_bool"), flags),
+    )
+    more_flags = st.one_of(
+        st.tuples(st.sampled_from(["lt", "le", "eq", "ne"]), floats, floats),
+        st.tuples(st.sampled_from(["and", "or", "xor"]), flags, flags),
+        st.tuples(st.just("not"), flags),
+        st.tuples(st.just("select"), flags, flags, flags),
+    )
+    return more_floats, more_flags
+
+
+def nested(depth: int):
+    floats, flags = FLOATS, FLAGS
+    for _ in range(depth):
+        more_floats, more_flags = expressions(floats, flags)
+        floats, flags = st.one_of(FLOATS, more_floats), st.one_of(FLAGS, more_flags)
+    return st.one_of(floats, flags)
+
+
+@settings(max_examples=300, deadline=None)
+@given(nested(4), st.sampled_from([0.7, -2.0, 0.0]), st.sampled_from([1.3, 0.7]), st.booleans(), st.booleans())
+def test_rules_keep_the_value(expression, x, y, b, c):
+    numbers = {"x": x, "y": y, "b": b, "c": c}
+    build = Builder(64)
+    names = {name: Value("bool" if name in "bc" else "float") for name in numbers}
+    operand = built(build, expression, names)
+    known = {names[name]: number for name, number in numbers.items()}
+    for statement in build.region.statements:
+        assert isinstance(statement, Compute)
+        known[statement.result] = MEANING[statement.operation](*(get(known, a) for a in statement.arguments))
+        assert statement.result.kind == kind_of_result(statement.operation, tuple(a.kind for a in statement.arguments))
+    assert get(known, operand) == pytest.approx(plain(expression, numbers), abs=1e-12)
+
+
+def get(known: dict, operand):
+    return operand.number if isinstance(operand, Constant) else known[operand]
+
+
+def plain(expression, numbers: dict):
+    if isinstance(expression, tuple):
+        return MEANING[expression[0]](*(plain(x, numbers) for x in expression[1:]))
+    return numbers[expression] if isinstance(expression, str) else expression
