@@ -15,7 +15,8 @@ from types import ModuleType
 from typing import Any
 
 from softground.cache import programs_folder
-from softground.errors import NotNative, OutputError
+from softground.errors import OutputError
+from softground.native.errors import NotNative
 from softground.whole_file import write_whole
 
 #: LLVM's level of optimisation. Its search for vectors in straight code is left out: in a program of 12,000 statements
@@ -26,7 +27,7 @@ _SPEED = 2
 def machine_code(key: str, write: Callable[[], str] | None = None) -> tuple[str, bytes]:
     """A digest of the program, and its object code: from disk, or compiled and kept there.
 
-    key: what the program is known by; its text, unless `write` makes that, which is then asked only if it must be compiled.
+    key: what the program is known by; its text, unless `write` makes that, which is asked only if it must be compiled.
     """
     machine = _machine()
     digest = hashlib.sha256("\n".join([machine.identity, key]).encode()).hexdigest()[:32]

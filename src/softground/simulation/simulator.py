@@ -77,8 +77,8 @@ class Simulator(eqx.Module):
     through `eqx.filter_jit` to differentiate with respect to what it holds. Nothing raises inside; every `Record`
     says whether its step converged, stayed finite and stayed inside the medium's data.
 
-    backend: "xla" compiles steps with XLA; "native" makes one native function of a step (docs/native.md), some seconds of
-    work once and several times faster from then on; "auto" does so for runs that are long enough to gain by it.
+    backend: "xla" compiles steps with XLA; "native" makes one native function of a step (docs/native.md), some seconds
+    of work once and several times faster from then on; "auto" does so for runs that are long enough to gain by it.
 
     >>> import softground as sg
     >>> sim = sg.Simulator(sg.Robot.load("foot"), sg.sand(), dt=0.002)
