@@ -7,6 +7,7 @@ import pytest
 
 from softground import media
 from softground.contact.guess import Guess, steady
+from softground.contact.problem import StepProblem
 from softground.control.trot import trot
 from softground.media.wrench_space import SupportFunction
 from softground.robots import Robot
@@ -22,9 +23,18 @@ def two_vertices(eps=1e-3):
     return SupportFunction(jnp.array([[[10.0], [-10.0], [0.0]]]), jnp.array([eps]))
 
 
+def problem():
+    """A mass of 1 kg on such a foot."""
+    one = jnp.ones((1, 1))
+    return StepProblem(one, jnp.zeros(1), one[None], two_vertices(), None, jnp.asarray(DT))
+
+
 def guessed(last, before):
-    twists = jnp.array([[[last]], [[before]]])
-    return float(Guess(jnp.zeros(1), twists).feet(two_vertices())[0, 0])
+    twists, model = Guess(jnp.zeros(1), jnp.array([[[last]], [[before]]])).model(problem())
+    wrench, stiffness = jax.vmap(lambda law, u: law.response(u))(two_vertices(), twists)
+    np.testing.assert_allclose(model.wrench, wrench, rtol=1e-12)
+    np.testing.assert_allclose(model.stiffness, stiffness, rtol=1e-12)
+    return float(twists[0, 0])
 
 
 def test_a_steady_foot_is_extrapolated():
@@ -44,7 +54,7 @@ def test_a_foot_that_would_begin_to_slide_stays():
 
 def test_a_steady_guess_is_what_it_says():
     guess = steady(jnp.arange(3.0), jnp.ones((1, 1)))
-    np.testing.assert_array_equal(guess.feet(two_vertices()), np.ones((1, 1)))
+    np.testing.assert_array_equal(guess.model(problem())[0], np.ones((1, 1)))
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.media.base import Law
+from softground.contact.problem import LocalModel, StepProblem
 
 #: Least stiffness at an extrapolated twist, as a share of the mean stiffness on the way there.
 LEAST_STIFFNESS = 0.5
@@ -28,8 +27,8 @@ class Guess(NamedTuple):
     velocity: Float[Array, " nv"]
     twists: Float[Array, "2 f n"]  # m/s, rad/s, surface frame: in the last step and in the one before
 
-    def feet(self, laws: Law) -> Float[Array, "f n"]:
-        """Twist of each foot about which to make a linear model of its force: the last one, extrapolated if it may be.
+    def model(self, problem: StepProblem) -> tuple[Float[Array, "f n"], LocalModel]:
+        """Twists of the feet and forces there, about which to make a linear model of the step's.
 
         A foot that sticks or slides steadily goes on as it did, and extrapolation saves most of the work. Where its
         motion has just changed (landing, sliding that begins) extrapolation leads past a corner of the potential to
@@ -39,14 +38,13 @@ class Guess(NamedTuple):
         """
         last, before = self.twists
         step = last - before
-
-        def far(law: Law, last, step):
-            wrench, stiffness = law.response(last + step)
-            at_end = (step[:, None] * stiffness * step).sum()
-            on_the_way = ((law.wrench(last) - wrench) * step).sum()
-            return at_end >= LEAST_STIFFNESS * on_the_way
-
-        return last + jnp.where(jax.vmap(far)(laws, last, step)[:, None], step, 0.0)
+        here, ahead = (problem.local_model(self.velocity, twists) for twists in (last, last + step))
+        at_end = (step[:, :, None] * ahead.stiffness * step[:, None]).sum((1, 2))
+        on_the_way = ((here.wrench - ahead.wrench) * step).sum(1)
+        far = (at_end >= LEAST_STIFFNESS * on_the_way)[:, None]
+        wrench = jnp.where(far, ahead.wrench, here.wrench)
+        stiffness = jnp.where(far[:, None], ahead.stiffness, here.stiffness)
+        return last + jnp.where(far, step, 0.0), here._replace(wrench=wrench, stiffness=stiffness)
 
 
 def steady(velocity: Float[Array, " nv"], twists: Float[Array, "f n"]) -> Guess:

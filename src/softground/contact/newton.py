@@ -48,16 +48,35 @@ class Newton(eqx.Module):
         return (state.decrement > state.goal(self.tolerance)) & (state.iteration < self.max_iterations)
 
     def _iterate(self, problem: StepProblem, state: Iterate) -> Iterate:
-        """One step along the current direction, then the next direction from where it ends."""
-        v, twists = state.at(self._step_length(problem, state))
-        return newton_direction(problem, v, twists, problem.local_model(v, twists), state.iteration + 1)
+        """One step along the current direction, then the next direction from where it ends.
 
-    def _step_length(self, problem: StepProblem, state: Iterate) -> Float[Array, ""]:
-        """The full step; if it overshoots, the zero of the slope on (0, 1): Newton, kept in a shrinking bracket."""
+        Forces at the end of the full step say whether it overshoots; if it does not, as mostly, they are those of the
+        next iterate.
+        """
+        one = jnp.ones_like(state.decrement)
+        v, twists = state.at(one)
+        model = problem.local_model(v, twists)
+        overshoots = self._too_far(
+            state, (problem.gradient(v, model.wrench, model.joint_force) * state.direction).sum()
+        )
+
+        def shorter():
+            v, twists = state.at(self._search(problem, state, overshoots))
+            return v, twists, problem.local_model(v, twists)
+
+        v, twists, model = jax.lax.cond(overshoots, shorter, lambda: (v, twists, model))
+        return newton_direction(problem, v, twists, model, state.iteration + 1)
+
+    def _too_far(self, state: Iterate, slope: Float[Array, ""]) -> Bool[Array, ""]:
+        """Whether the objective rises at the end of the full step, where its slope along the direction is this."""
+        return slope > self.sufficient * state.decrement
+
+    def _search(self, problem: StepProblem, state: Iterate, overshoots: Bool[Array, ""]) -> Float[Array, ""]:
+        """Length of a step: 1, or where that is too far the zero of the slope on (0, 1): Newton in a shrinking
+        bracket."""
         derivatives = along(problem, state)
         enough = self.sufficient * state.decrement
         one = jnp.ones_like(state.decrement)
-        overshoots = derivatives(one)[0] > enough
 
         def refine(carry):
             search, count = carry
@@ -85,6 +104,12 @@ class BatchNewton(Newton):
     max_line_search: int = eqx.field(static=True, default=4)
     tolerance: float = eqx.field(static=True, default=1e-7)
     stride: int = eqx.field(static=True, default=4, metadata={"absent_from_old_files": True})
+
+    def _iterate(self, problem: StepProblem, state: Iterate) -> Iterate:
+        """In a batch forces are evaluated once for all, where each ends: the slope alone says who has overshot."""
+        slope = along(problem, state)(jnp.ones_like(state.decrement))[0]
+        v, twists = state.at(self._search(problem, state, self._too_far(state, slope)))
+        return newton_direction(problem, v, twists, problem.local_model(v, twists), state.iteration + 1)
 
 
 class Bracket(NamedTuple):
@@ -157,8 +182,7 @@ def warm_start(problem: StepProblem, guess: Guess) -> Iterate:
     with one factorisation is all there is to do; where it was not, the iterate has overshot to where the ground has
     no stiffness, and this Hessian is the better one (measured: docs/contact.md).
     """
-    twists = guess.feet(problem.laws)
-    model = problem.local_model(guess.velocity, twists)
+    twists, model = guess.model(problem)
     hessian = problem.hessian(model)
     at_rest = model.wrench + (model.stiffness * twists[:, None]).sum(-1)
     joints_at_rest = model.joint_force + model.joint_stiffness * guess.velocity
