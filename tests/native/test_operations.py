@@ -56,12 +56,13 @@ def oracle(operation, kind, arguments):
 @pytest.mark.parametrize("precision", [64, 32])
 @pytest.mark.parametrize("kind", ["float", "int", "bool"])
 @pytest.mark.parametrize("arity", [1, 2])
-def test_operations_are_those_of_jax(precision, kind, arity):
+@pytest.mark.parametrize("lanes", [1, None])
+def test_operations_are_those_of_jax(precision, kind, arity, lanes):
     operations = [name for (name, of), _ in WRITTEN.items() if of == kind and OPERATIONS[name] == arity]
     values = {"float": FLOATS[precision], "int": INTS, "bool": BOOLS}[kind]
     arguments = [axis.ravel() for axis in np.meshgrid(*[values] * arity)]
     made = program(precision, [Buffer(kind, 1)] * arity, lambda b, *x: [b.op(name, *x) for name in operations])
-    results = jax.vmap(native(made))(*(argument[:, None] for argument in arguments))
+    results = jax.vmap(native(made, lanes=lanes))(*(argument[:, None] for argument in arguments))
     for name, result in zip(operations, results, strict=True):
         expected = oracle(name, kind, arguments)
         if result.dtype.kind == "f":  # two units in the last place, which C's library keeps; XLA has no subnormals
