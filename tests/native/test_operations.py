@@ -103,8 +103,10 @@ def test_wide_ints_are_cut_and_widened():
     made = program(64, [Buffer("int", 2, 64)], lambda b, x, y: [b.op("add", x, y)])
     made = type(made)(made.precision, made.main, (), made.inputs, (Buffer("int", 1, 64),))
     (result,) = native(made)(np.array([2**40 - 5, 3]))
-    assert result.dtype == np.int64
+    (rows,) = jax.vmap(native(made))(np.array([[2**40 - 5, 3], [7, 2**33]]))
+    assert result.dtype == rows.dtype == np.int64
     assert result[0] == -2
+    np.testing.assert_array_equal(rows[:, 0], [-2, 7])
 
 
 def test_a_table_of_operations_without_holes():

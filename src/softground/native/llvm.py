@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from itertools import chain
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from softground.native.grouping import Group, grouped
+from softground.native.local_arrays import LocalArrays, load, local_arrays, store
 from softground.native.mathematics import mathematics
 from softground.native.operations import SIDE_BY_SIDE, compute
 from softground.native.program import (
@@ -20,10 +20,8 @@ from softground.native.program import (
     Function,
     If,
     Load,
-    LocalArray,
     Operand,
     Program,
-    Statement,
     Store,
     While,
 )
@@ -36,48 +34,20 @@ def module_text(program: Program, lanes: int = 1) -> str:
     """The whole program, with `@row` as the one function that is called from outside, of one row of a batch or of as
     many as there are lanes."""
     writer = Writer(program.precision, lanes)
-    everything = chain.from_iterable(_all_statements(f.body) for f in (*program.functions, program.main))
-    places = _Places(
-        {statement.array for statement in everything if isinstance(statement, Store)},
-        {function: f'"{function.name}.{k}"' for k, function in enumerate(program.functions)},
-    )
+    names = {function: f'"{function.name}.{k}"' for k, function in enumerate(program.functions)}
+    places = _Places(local_arrays(program), names)
     for function in program.functions:
         _callee(writer, places, function)
     _row(writer, places, program)
-    return "\n".join([*places.constants, mathematics(writer), *writer.declarations.values(), *writer.lines, ""])
+    return "\n".join([*places.arrays.constants, mathematics(writer), *writer.declarations.values(), *writer.lines, ""])
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Places:
-    """Where functions and local arrays are: arrays that nothing stores into are constants of the module, others lie on
-    the stack."""
+    """Where the arrays and functions of a program are."""
 
-    changed: set[LocalArray]
+    arrays: LocalArrays
     functions: dict[Function, str]
-    constants: list[str] = field(default_factory=list)
-    pointers: dict[LocalArray, str] = field(default_factory=dict)
-
-    def place(self, writer: Writer, function: Function) -> None:
-        """Give every array of a function its memory, as the function begins."""
-        for array in dict.fromkeys(s.array for s in _all_statements(function.body) if isinstance(s, Load | Store)):
-            stored = writer.stored_scalar(array.kind)
-            if array.start is not None and array not in self.pointers:
-                numbers = ", ".join(f"{stored} {_stored_constant(writer, array.kind, n)}" for n in array.start)
-                name = f"@array{len(self.constants)}"
-                self.constants.append(f"{name} = private unnamed_addr constant [{array.size} x {stored}] [{numbers}]")
-                self.pointers[array] = name
-            if array in self.changed or array.start is None:
-                memory = writer.reserve(
-                    f"[{array.size + 1} x {writer.stored_type(array.kind)}]"
-                )  # one more: see _store
-                for index, number in enumerate(array.start or ()):
-                    place = writer.element(writer.stored_type(array.kind), memory, index)
-                    writer.store(array.kind, writer.constant(array.kind, number), place)
-                self.pointers[array] = memory
-
-
-def _stored_constant(writer: Writer, kind, number) -> str:
-    return str(int(bool(number))) if kind == "bool" else writer.scalar_constant(kind, number)
 
 
 def _row(writer: Writer, places: _Places, program: Program) -> None:
@@ -94,7 +64,7 @@ def _row(writer: Writer, places: _Places, program: Program) -> None:
         starts = [_of_row(writer, buffer, f"%in{k}", row) for row in rows]
         for index in range(buffer.size):
             writer.names[next(parameters)] = _read(writer, buffer, starts, index)
-    places.place(writer, program.main)
+    places.arrays.place(writer, program.main)
     _block(writer, places, program.main.body)
     results = iter(program.main.results)
     for k, buffer in enumerate(program.outputs):
@@ -142,7 +112,7 @@ def _callee(writer: Writer, places: _Places, function: Function) -> None:
     parameters += ["ptr noalias writeonly %results", f"{writer.flag} %mask"]
     writer.open_function(f"internal void @{places.functions[function]}({', '.join(parameters)}) nounwind")
     writer.names.update((parameter, f"%a{k}") for k, parameter in enumerate(function.parameters))
-    places.place(writer, function)
+    places.arrays.place(writer, function)
     writer.mask = "%mask" if writer.lanes > 1 else None
     _block(writer, places, function.body)
     writer.mask = None
@@ -166,9 +136,9 @@ def _block(writer: Writer, places: _Places, block: Block) -> None:
             case tuple():
                 _group(writer, item)
             case Load():
-                _load(writer, places, item)
+                load(writer, places.arrays, item)
             case Store():
-                _store(writer, places, item)
+                store(writer, places.arrays, item)
             case If() if writer.lanes > 1:
                 _if_of_lanes(writer, places, item)
             case If():
@@ -194,39 +164,6 @@ def _group(writer: Writer, group: Group) -> None:
     vector = SIDE_BY_SIDE[operation](writer, vector, lanes)
     for lane, statement in enumerate(group):
         writer.names[statement.result] = writer.let(f"extractelement {vector_type} {vector}, i32 {lane}")
-
-
-def _load(writer: Writer, places: _Places, statement: Load) -> None:
-    array, kind = statement.array, statement.array.kind
-    low, high = writer.constant("int", 0), writer.constant("int", max(array.size - 1, 0))
-    whole, suffix = writer.whole, writer.suffix("i32")
-    index = writer.call(f"llvm.smax.{suffix}", whole, [(whole, writer.operand(statement.index)), (whole, low)])
-    index = writer.call(f"llvm.smin.{suffix}", whole, [(whole, index), (whole, high)])
-
-    def one(lane: int, index: str) -> str:
-        return writer.load(kind, _element(writer, places, array, index, lane), lanes=1)
-
-    loaded = one(0, index) if writer.lanes == 1 else writer.per_lane(kind, one, ("int", index))
-    writer.names[statement.result] = loaded
-
-
-def _store(writer: Writer, places: _Places, statement: Store) -> None:
-    """What is stored outside goes to a place of its own behind the array, which is never read."""
-    array, size = statement.array, writer.constant("int", statement.array.size)
-    whole, flag, index = writer.whole, writer.flag, writer.operand(statement.index)
-    inside = writer.both(writer.let(f"icmp ult {whole} {index}, {size}"), writer.mask)
-    index = writer.let(f"select {flag} {inside}, {whole} {index}, {whole} {size}")
-    value = writer.operand(statement.value)
-    for lane in range(writer.lanes):
-        place = _element(writer, places, array, writer.lane("int", index, lane), lane)
-        writer.store(array.kind, writer.lane(array.kind, value, lane), place, lanes=1)
-
-
-def _element(writer: Writer, places: _Places, array: LocalArray, index: str, lane: int) -> str:
-    """Address of a number of an array. What is stored into has lanes, which lie side by side."""
-    if writer.lanes > 1 and (array in places.changed or array.start is None):
-        index = writer.let(f"add i32 {writer.let(f'mul i32 {index}, {writer.lanes}')}, {lane}")
-    return writer.element(writer.stored_scalar(array.kind), places.pointers[array], index)
 
 
 def _if(writer: Writer, places: _Places, statement: If) -> None:
@@ -330,14 +267,3 @@ def _call(writer: Writer, places: _Places, statement: Call) -> None:
     for k, result in enumerate(statement.results):
         place = writer.let(f"getelementptr {struct}, ptr {memory}, i32 0, i32 {k}")
         writer.names[result] = writer.load(result.kind, place)
-
-
-def _all_statements(block: Block) -> Iterable[Statement]:
-    for statement in block:
-        yield statement
-        if isinstance(statement, If):
-            yield from _all_statements(statement.then)
-            yield from _all_statements(statement.otherwise)
-        elif isinstance(statement, While):
-            yield from _all_statements(statement.condition)
-            yield from _all_statements(statement.body)
