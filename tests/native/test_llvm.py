@@ -16,7 +16,24 @@ def same(made, *arrays):
     results = [np.asarray(result) for result in native(made)(*arrays)]
     for result, expected in zip(results, run(made, *arrays), strict=True):
         np.testing.assert_allclose(result, expected, rtol=4 * np.finfo(np.float64).eps)
+    same_rows(
+        made,
+        *(
+            np.stack([array, array - array, -array, array, array])
+            if array.dtype != bool
+            else np.stack([array, ~array, array, ~array, array])
+            for array in arrays
+        ),
+    )
     return results
+
+
+def same_rows(made, *batches):
+    """Rows of a batch that go different ways, side by side."""
+    results = jax.vmap(native(made))(*batches)
+    for row, arrays in enumerate(zip(*batches, strict=True)):
+        for result, expected in zip(results, run(made, *arrays), strict=True):
+            np.testing.assert_allclose(result[row], expected, rtol=4 * np.finfo(np.float64).eps)
 
 
 @pytest.mark.parametrize("x", [-3.0, 4.0])

@@ -56,12 +56,13 @@ def oracle(operation, kind, arguments):
 @pytest.mark.parametrize("precision", [64, 32])
 @pytest.mark.parametrize("kind", ["float", "int", "bool"])
 @pytest.mark.parametrize("arity", [1, 2])
-def test_operations_are_those_of_jax(precision, kind, arity):
+@pytest.mark.parametrize("lanes", [1, None])
+def test_operations_are_those_of_jax(precision, kind, arity, lanes):
     operations = [name for (name, of), _ in WRITTEN.items() if of == kind and OPERATIONS[name] == arity]
     values = {"float": FLOATS[precision], "int": INTS, "bool": BOOLS}[kind]
     arguments = [axis.ravel() for axis in np.meshgrid(*[values] * arity)]
     made = program(precision, [Buffer(kind, 1)] * arity, lambda b, *x: [b.op(name, *x) for name in operations])
-    results = jax.vmap(native(made))(*(argument[:, None] for argument in arguments))
+    results = jax.vmap(native(made, lanes=lanes))(*(argument[:, None] for argument in arguments))
     for name, result in zip(operations, results, strict=True):
         expected = oracle(name, kind, arguments)
         if result.dtype.kind == "f":  # two units in the last place, which C's library keeps; XLA has no subnormals
@@ -102,8 +103,10 @@ def test_wide_ints_are_cut_and_widened():
     made = program(64, [Buffer("int", 2, 64)], lambda b, x, y: [b.op("add", x, y)])
     made = type(made)(made.precision, made.main, (), made.inputs, (Buffer("int", 1, 64),))
     (result,) = native(made)(np.array([2**40 - 5, 3]))
-    assert result.dtype == np.int64
+    (rows,) = jax.vmap(native(made))(np.array([[2**40 - 5, 3], [7, 2**33]]))
+    assert result.dtype == rows.dtype == np.int64
     assert result[0] == -2
+    np.testing.assert_array_equal(rows[:, 0], [-2, 7])
 
 
 def test_a_table_of_operations_without_holes():

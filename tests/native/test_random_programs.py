@@ -1,5 +1,6 @@
 """Programs that nobody thought of, run natively, against the reference."""
 
+import jax
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -93,12 +94,20 @@ def programs(draw):
     return program(64, [Buffer("float", 2), Buffer("int", 2), Buffer("bool", 1)], make, functions)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(
     programs(), st.lists(st.floats(-3, 3), min_size=2, max_size=2), st.lists(st.integers(-9, 9), min_size=2, max_size=2)
 )
 def test_native_and_reference_agree(made, floats, ints):
-    arrays = np.array(floats), np.array(ints, np.int32), np.array([True])
-    for result, expected in zip(native(made)(*arrays), run(made, *arrays), strict=True):
+    call = native(made)
+    signs = np.array([[1], [-1], [0]])
+    rows = [signs * floats, (signs * ints).astype(np.int32), np.array([[True], [False], [True]])]
+    side_by_side = jax.vmap(call)(*rows)
+    for row, arrays in enumerate(zip(*rows, strict=True)):
+        expected = run(made, *arrays)
         # Each statement magnifies errors at most 20 times (exp 3), a few of them in a chain.
-        np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-9)
+        for result, value in zip(side_by_side, expected, strict=True):
+            np.testing.assert_allclose(result[row], value, rtol=1e-9, atol=1e-9)
+        if row == 0:
+            for result, value in zip(call(*arrays), expected, strict=True):
+                np.testing.assert_allclose(result, value, rtol=1e-9, atol=1e-9)

@@ -13,13 +13,13 @@ from softground.native.program import Buffer
 from .building import number, program
 
 FUNCTION = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
-ROWS = 200_003  # of a program so small that only many of them are worth a thread
+ROWS = 800_003  # of a program so small that only many of them are worth a thread
 
 
-@pytest.fixture(scope="module")
-def handler():
+@pytest.fixture(scope="module", params=[1, 4])
+def handler(request):
     made = program(64, [Buffer("float", 1)], lambda b, x: [b.op("mul", x, number(2.0)), b.op("lt", x, number(9.0))])
-    digest, code = machine_code(whole_text(made))
+    digest, code = machine_code(whole_text(made, request.param))
     return FUNCTION(address(f"sharing {digest}", code, HANDLER))
 
 

@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jax.custom_batching import custom_vmap
 
 from softground.native.errors import NotNative
 from softground.native.ffi import register
-from softground.native.llvm import module_text
+from softground.native.llvm import LANES, module_text
 from softground.native.program import Buffer, Interface, Program
 
 
-def native(program: Program, shapes: Sequence[tuple[int, ...]] | None = None) -> Callable[..., tuple[jax.Array, ...]]:
+def native(
+    program: Program, shapes: Sequence[tuple[int, ...]] | None = None, lanes: int | None = None
+) -> Callable[..., tuple[jax.Array, ...]]:
     """A program for the CPU: a function of one array per input that returns one per output, of `shapes`."""
     shapes = [(buffer.size,) for buffer in program.outputs] if shapes is None else shapes
-    return calling(program.interface, module_text(program), lambda: program, shapes)
+    return calling(program.interface, module_text(program), lambda: program, shapes, lanes)
 
 
 def calling(
-    interface: Interface, key: str, make: Callable[[], Program], shapes: Sequence[tuple[int, ...]]
+    interface: Interface,
+    key: str,
+    make: Callable[[], Program],
+    shapes: Sequence[tuple[int, ...]],
+    lanes: int | None = None,
 ) -> Callable[..., tuple[jax.Array, ...]]:
     """The program that is known by `key`, or else is made and compiled, as a function of arrays.
 
     It can be used inside of `jit`, `scan`, `while_loop` and `vmap`, which makes a batch one call; it has no derivative.
-    Inputs may have any shape of the right size. Rows of a batch are shared among XLA's threads, if it has several.
+    Inputs may have any shape of the right size. A batch is compiled for itself when it is first met: `lanes` of its
+    rows are computed side by side (by default as many as a vector holds), and XLA's threads share it, if it has
+    several.
     """
+    lanes = LANES[interface.precision] if lanes is None else lanes
     results = [
         jax.ShapeDtypeStruct(shape, dtype_of(interface, buffer))
         for shape, buffer in zip(shapes, interface.outputs, strict=True)
@@ -34,11 +46,25 @@ def calling(
     for result, buffer in zip(results, interface.outputs, strict=True):
         if result.size != buffer.size:
             raise ValueError(f"an output of {buffer.size} numbers cannot have the shape {result.shape}")
-    call = jax.ffi.ffi_call(register(key, make), results, vmap_method="broadcast_all")
+    made = cache(make)  # at most once, for one row and for batches
+
+    @custom_vmap
+    def one(*arrays):
+        return tuple(jax.ffi.ffi_call(register(key, made), results)(*arrays))
+
+    @one.def_vmap
+    def _many(rows, batched, *arrays):
+        arrays = [
+            array if has_rows else jnp.broadcast_to(array, (rows, *jnp.shape(array)))
+            for array, has_rows in zip(arrays, batched, strict=True)
+        ]
+        many = [jax.ShapeDtypeStruct((rows, *result.shape), result.dtype) for result in results]
+        call = jax.ffi.ffi_call(register(key, made, lanes), many, vmap_method="broadcast_all")
+        return tuple(call(*arrays)), (True,) * len(many)
 
     def function(*arrays: jax.Array) -> tuple[jax.Array, ...]:
         _check(interface, arrays)
-        return tuple(call(*arrays))
+        return one(*arrays)
 
     return function
 

@@ -16,9 +16,9 @@ from pathlib import Path
 import jax
 
 from softground.native.errors import NotNative
-from softground.native.llvm import buffer_type, module_text
+from softground.native.llvm import module_text
 from softground.native.machine import address, machine_code
-from softground.native.program import Buffer, Program
+from softground.native.program import Program
 from softground.native.sharing import sharing_text
 from softground.native.writer import Writer
 
@@ -34,16 +34,26 @@ _BUFFER_DATA, _BUFFER_RANK, _BUFFER_DIMENSIONS = 24, 32, 40
 _TYPE_METADATA = 1
 
 
-def register(key: str, make: Callable[[], Program]) -> str:
-    """Make a program known to XLA, found on disk by its key or made and compiled: its name there."""
-    digest, code = machine_code(f"{interface_version()} {key}", lambda: whole_text(make()))
+def register(key: str, make: Callable[[], Program], lanes: int = 1) -> str:
+    """Make a program known to XLA, found on disk by its key or made and compiled: its name there.
+
+    lanes: rows of a batch that are computed side by side.
+    """
+    digest, code = machine_code(f"{interface_version()} {lanes} {key}", lambda: whole_text(make(), lanes))
     return _register(f"softground_{digest}", code)
 
 
-def whole_text(program: Program) -> str:
-    """Text of a program that XLA can call."""
+def whole_text(program: Program, lanes: int = 1) -> str:
+    """Text of a program that XLA can call, with so many rows of a batch side by side."""
     version = interface_version()
-    return "\n".join([module_text(program), rows_text(program), sharing_text(program), handler_text(program, version)])
+    return "\n".join(
+        [
+            module_text(program, lanes),
+            rows_text(program, lanes),
+            sharing_text(program, lanes),
+            handler_text(program, version),
+        ]
+    )
 
 
 _REGISTERED: set[str] = set()
@@ -117,29 +127,22 @@ def _rows(writer: Writer, program: Program, inputs: list[str], outputs: list[str
     writer.line("ret ptr null")
 
 
-def rows_text(program: Program) -> str:
+def rows_text(program: Program, lanes: int = 1) -> str:
     """`@rows`: the program, for the rows of a batch from one to another, given a table of where buffers begin."""
     writer = Writer(program.precision)
     writer.open_function("internal void @rows(ptr %data, i64 %first, i64 %last)")
-    buffers = (*program.inputs, *program.outputs)
-    starts = [_pointer(writer, "%data", 8 * k) for k in range(len(buffers))]
+    starts = [_pointer(writer, "%data", 8 * k) for k in range(len(program.inputs) + len(program.outputs))]
     writer.line("br label %next")
     writer.begin("next")
     writer.line("%row = phi i64 [ %first, %entry ], [ %following, %body ]")
     writer.line(f"br i1 {writer.let('icmp ult i64 %row, %last')}, label %body, label %done")
     writer.begin("body")
-    pointers = [_of_row(writer, start, buffer, "%row") for start, buffer in zip(starts, buffers, strict=True)]
-    writer.line(f"call void @row({', '.join(f'ptr {pointer}' for pointer in pointers)})")
-    writer.line("%following = add i64 %row, 1")
+    writer.line(f"call void @row({', '.join([*(f'ptr {start}' for start in starts), 'i64 %row', 'i64 %last'])})")
+    writer.line(f"%following = add i64 %row, {lanes}")
     writer.line("br label %next")
     writer.begin("done")
     writer.close_function()
     return "\n".join([*writer.lines, ""])
-
-
-def _of_row(writer: Writer, pointer: str, buffer: Buffer, row: str) -> str:
-    first = writer.let(f"mul i64 {row}, {buffer.size}")
-    return writer.let(f"getelementptr {buffer_type(writer, buffer)}, ptr {pointer}, i64 {first}")
 
 
 def _numbers(writer: Writer, buffer: str) -> str:

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from itertools import chain
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from softground.native.grouping import Group, grouped
+from softground.native.local_arrays import LocalArrays, load, local_arrays, store
 from softground.native.mathematics import mathematics
 from softground.native.operations import SIDE_BY_SIDE, compute
 from softground.native.program import (
@@ -20,99 +20,102 @@ from softground.native.program import (
     Function,
     If,
     Load,
-    LocalArray,
     Operand,
     Program,
-    Statement,
     Store,
     While,
 )
 from softground.native.writer import Writer
 
-_LANES = {64: 4, 32: 8}  # of a vector: 256 bits, which LLVM splits where registers are shorter
+LANES = {64: 4, 32: 8}  # of a vector: 256 bits, which LLVM splits where registers are shorter
 
 
-def module_text(program: Program) -> str:
-    """The whole program, with `@row` as the one function that is called from outside."""
-    writer = Writer(program.precision)
-    everything = chain.from_iterable(_all_statements(f.body) for f in (*program.functions, program.main))
-    places = _Places(
-        {statement.array for statement in everything if isinstance(statement, Store)},
-        {function: f'"{function.name}.{k}"' for k, function in enumerate(program.functions)},
-    )
+def module_text(program: Program, lanes: int = 1) -> str:
+    """The whole program, with `@row` as the one function that is called from outside, of one row of a batch or of as
+    many as there are lanes."""
+    writer = Writer(program.precision, lanes)
+    names = {function: f'"{function.name}.{k}"' for k, function in enumerate(program.functions)}
+    places = _Places(local_arrays(program), names)
     for function in program.functions:
         _callee(writer, places, function)
     _row(writer, places, program)
-    return "\n".join([*places.constants, mathematics(writer), *writer.declarations.values(), *writer.lines, ""])
+    return "\n".join([*places.arrays.constants, mathematics(writer), *writer.declarations.values(), *writer.lines, ""])
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Places:
-    """Where functions and local arrays are: arrays that nothing stores into are constants of the module, others lie on
-    the stack."""
+    """Where the arrays and functions of a program are."""
 
-    changed: set[LocalArray]
+    arrays: LocalArrays
     functions: dict[Function, str]
-    constants: list[str] = field(default_factory=list)
-    pointers: dict[LocalArray, str] = field(default_factory=dict)
-
-    def place(self, writer: Writer, function: Function) -> None:
-        """Give every array of a function its memory, as the function begins."""
-        for array in dict.fromkeys(s.array for s in _all_statements(function.body) if isinstance(s, Load | Store)):
-            stored = writer.stored_type(array.kind)
-            if array.start is not None and array not in self.pointers:
-                numbers = ", ".join(f"{stored} {_stored_constant(writer, array.kind, n)}" for n in array.start)
-                name = f"@array{len(self.constants)}"
-                self.constants.append(f"{name} = private unnamed_addr constant [{array.size} x {stored}] [{numbers}]")
-                self.pointers[array] = name
-            if array in self.changed or array.start is None:
-                memory = writer.reserve(f"[{array.size + 1} x {stored}]")  # one more: see _store
-                if array.start is not None:
-                    writer.declarations["memcpy"] = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
-                    size = array.size * {"i8": 1, "i32": 4, "float": 4, "double": 8}[stored]
-                    copied = f"ptr {memory}, ptr {self.pointers[array]}, i64 {size}"
-                    writer.line(f"call void @llvm.memcpy.p0.p0.i64({copied}, i1 false)")
-                self.pointers[array] = memory
-
-
-def _stored_constant(writer: Writer, kind, number) -> str:
-    return str(int(bool(number))) if kind == "bool" else writer.constant(kind, number)
 
 
 def _row(writer: Writer, places: _Places, program: Program) -> None:
+    """`@row(inputs, outputs, first, last)`: pointers to where the batch begins, the first of the rows to compute, and
+    the end of the batch. Lanes beyond the end repeat the last row."""
     pointers = [
         *(f"ptr noalias readonly %in{k}" for k in range(len(program.inputs))),
-        *(f"ptr noalias writeonly %out{k}" for k in range(len(program.outputs))),
+        *(f"ptr noalias %out{k}" for k in range(len(program.outputs))),
     ]
-    writer.open_function(f"internal void @row({', '.join(pointers)}) noinline nounwind")
+    writer.open_function(f"internal void @row({', '.join([*pointers, 'i64 %first', 'i64 %last'])}) noinline nounwind")
+    rows = [_row_of_lane(writer, lane) for lane in range(writer.lanes)]
     parameters = iter(program.main.parameters)
     for k, buffer in enumerate(program.inputs):
+        starts = [_of_row(writer, buffer, f"%in{k}", row) for row in rows]
         for index in range(buffer.size):
-            place = writer.element(buffer_type(writer, buffer), f"%in{k}", index)
-            writer.names[next(parameters)] = writer.load(buffer.kind, place, buffer.bits)
-    places.place(writer, program.main)
+            writer.names[next(parameters)] = _read(writer, buffer, starts, index)
+    places.arrays.place(writer, program.main)
     _block(writer, places, program.main.body)
     results = iter(program.main.results)
     for k, buffer in enumerate(program.outputs):
+        starts = [_of_row(writer, buffer, f"%out{k}", row) for row in rows]
         for index in range(buffer.size):
-            place = writer.element(buffer_type(writer, buffer), f"%out{k}", index)
-            writer.store(buffer.kind, writer.operand(next(results)), place, buffer.bits)
+            _write(writer, buffer, starts, index, writer.operand(next(results)))
     writer.close_function()
+
+
+def _row_of_lane(writer: Writer, lane: int) -> str:
+    if lane == 0:
+        return "%first"
+    end = writer.let("sub i64 %last, 1")
+    return writer.call("llvm.umin.i64", "i64", [("i64", writer.let(f"add i64 %first, {lane}")), ("i64", end)])
+
+
+def _of_row(writer: Writer, buffer: Buffer, pointer: str, row: str) -> str:
+    first = writer.let(f"mul i64 {row}, {buffer.size}")
+    return writer.let(f"getelementptr {buffer_type(writer, buffer)}, ptr {pointer}, i64 {first}")
+
+
+def _read(writer: Writer, buffer: Buffer, starts: Sequence[str], index: int) -> str:
+    """A number of a buffer, of every lane's row."""
+    places = [writer.element(buffer_type(writer, buffer), start, index) for start in starts]
+    if writer.lanes == 1:
+        return writer.load(buffer.kind, places[0], buffer.bits)
+    return writer.per_lane(buffer.kind, lambda lane: writer.load(buffer.kind, places[lane], buffer.bits, lanes=1))
+
+
+def _write(writer: Writer, buffer: Buffer, starts: Sequence[str], index: int, value: str) -> None:
+    for lane, start in enumerate(starts):
+        place = writer.element(buffer_type(writer, buffer), start, index)
+        number = writer.lane(buffer.kind, value, lane)
+        writer.store(buffer.kind, number, place, buffer.bits, lanes=1)
 
 
 def buffer_type(writer: Writer, buffer: Buffer) -> str:
     """Type of a number of a buffer in memory."""
-    return f"i{buffer.bits}" if buffer.kind == "int" else writer.stored_type(buffer.kind)
+    return f"i{buffer.bits}" if buffer.kind == "int" else writer.stored_scalar(buffer.kind)
 
 
 def _callee(writer: Writer, places: _Places, function: Function) -> None:
     """A function of numbers, which puts its results where the last parameter points: they may be many."""
     parameters = [f"{writer.type(p.kind)} %a{k}" for k, p in enumerate(function.parameters)]
-    parameters.append("ptr noalias writeonly %results")
+    parameters += ["ptr noalias writeonly %results", f"{writer.flag} %mask"]
     writer.open_function(f"internal void @{places.functions[function]}({', '.join(parameters)}) nounwind")
     writer.names.update((parameter, f"%a{k}") for k, parameter in enumerate(function.parameters))
-    places.place(writer, function)
+    places.arrays.place(writer, function)
+    writer.mask = "%mask" if writer.lanes > 1 else None
     _block(writer, places, function.body)
+    writer.mask = None
     struct = _struct(writer, function.results)
     for k, result in enumerate(function.results):
         place = writer.let(f"getelementptr {struct}, ptr %results, i32 0, i32 {k}")
@@ -125,16 +128,19 @@ def _struct(writer: Writer, results: Sequence[Operand]) -> str:
 
 
 def _block(writer: Writer, places: _Places, block: Block) -> None:
-    for item in grouped(block, _LANES[writer.precision], SIDE_BY_SIDE):
+    # With several rows side by side, every operation is one of vectors.
+    for item in grouped(block, LANES[writer.precision], SIDE_BY_SIDE) if writer.lanes == 1 else block:
         match item:
             case Compute():
                 writer.names[item.result] = compute(writer, item)
             case tuple():
                 _group(writer, item)
             case Load():
-                _load(writer, places, item)
+                load(writer, places.arrays, item)
             case Store():
-                _store(writer, places, item)
+                store(writer, places.arrays, item)
+            case If() if writer.lanes > 1:
+                _if_of_lanes(writer, places, item)
             case If():
                 _if(writer, places, item)
             case While():
@@ -145,11 +151,11 @@ def _block(writer: Writer, places: _Places, block: Block) -> None:
 
 def _group(writer: Writer, group: Group) -> None:
     """Several of one operation at once. Lanes left over repeat the first."""
-    operation, scalar = group[0].operation, writer.float
+    operation, scalar = group[0].operation, writer.scalar("float")
     if len(group) == 1:
         writer.names[group[0].result] = compute(writer, group[0])
         return
-    lanes = _LANES[writer.precision]
+    lanes = LANES[writer.precision]
     vector_type = f"<{lanes} x {scalar}>"
     arguments = [writer.typed(statement.arguments[0]) for statement in group]
     vector = "poison"
@@ -158,23 +164,6 @@ def _group(writer: Writer, group: Group) -> None:
     vector = SIDE_BY_SIDE[operation](writer, vector, lanes)
     for lane, statement in enumerate(group):
         writer.names[statement.result] = writer.let(f"extractelement {vector_type} {vector}, i32 {lane}")
-
-
-def _load(writer: Writer, places: _Places, statement: Load) -> None:
-    array, index = statement.array, writer.operand(statement.index)
-    index = writer.call("llvm.smax.i32", "i32", [("i32", index), ("i32", "0")])
-    index = writer.call("llvm.smin.i32", "i32", [("i32", index), ("i32", str(max(array.size - 1, 0)))])
-    place = writer.element(writer.stored_type(array.kind), places.pointers[array], index)
-    writer.names[statement.result] = writer.load(array.kind, place)
-
-
-def _store(writer: Writer, places: _Places, statement: Store) -> None:
-    """What is stored outside goes to a place of its own behind the array, which is never read."""
-    array, index = statement.array, writer.operand(statement.index)
-    inside = writer.let(f"icmp ult i32 {index}, {array.size}")
-    index = writer.let(f"select i1 {inside}, i32 {index}, i32 {array.size}")
-    place = writer.element(writer.stored_type(array.kind), places.pointers[array], index)
-    writer.store(array.kind, writer.operand(statement.value), place)
 
 
 def _if(writer: Writer, places: _Places, statement: If) -> None:
@@ -195,25 +184,72 @@ def _if(writer: Writer, places: _Places, statement: If) -> None:
         writer.names[result] = writer.let(f"phi {writer.type(result.kind)} {choices}")
 
 
+def _if_of_lanes(writer: Writer, places: _Places, statement: If) -> None:
+    """Each arm that a lane takes, one after the other; then every lane has its own results."""
+    flag, outside = writer.operand(statement.flag), writer.mask
+    opposite = writer.let(f"xor {writer.flag} {flag}, {writer.constant('bool', True)}")
+    arms = []
+    for block, values, taken in (
+        (statement.then, statement.then_values, flag),
+        (statement.otherwise, statement.otherwise_values, opposite),
+    ):
+        arm, end = writer.fresh_labels("arm", "end")
+        writer.mask = writer.both(taken, outside)
+        wanted, before = writer.any(writer.mask), writer.label
+        writer.line(f"br i1 {wanted}, label %{arm}, label %{end}")
+        writer.begin(arm)
+        _block(writer, places, block)
+        made, after = [(writer.type(value.kind), writer.operand(value)) for value in values], writer.label
+        writer.line(f"br label %{end}")
+        writer.begin(end)
+        arms.append(
+            [writer.let(f"phi {type} [ {name}, %{after} ], [ zeroinitializer, %{before} ]") for type, name in made]
+        )
+    writer.mask = outside
+    for result, then, otherwise in zip(statement.results, *arms, strict=True):
+        kind = writer.type(result.kind)
+        writer.names[result] = writer.let(f"select {writer.flag} {flag}, {kind} {then}, {kind} {otherwise}")
+
+
 def _while(writer: Writer, places: _Places, statement: While) -> None:
+    """With several lanes as long as one of them goes on; those that do not keep what they have."""
     loop, body, end = writer.fresh_labels("loop", "body", "end")
-    before, start = writer.label, list(map(writer.operand, statement.start))
+    before, start, outside = writer.label, list(map(writer.operand, statement.start)), writer.mask
     writer.line(f"br label %{loop}")
     writer.begin(loop)
     for variable in statement.variables:
         writer.names[variable] = writer.fresh()
     position = len(writer.lines)  # of the variables: where they come from is known after the body
+    if writer.lanes > 1:
+        writer.mask = writer.fresh()
+    still = writer.mask
     _block(writer, places, statement.condition)
-    writer.line(f"br i1 {writer.operand(statement.flag)}, label %{body}, label %{end}")
+    going = writer.both(writer.operand(statement.flag), still)
+    writer.line(f"br i1 {going if writer.lanes == 1 else writer.any(going)}, label %{body}, label %{end}")
     writer.begin(body)
+    writer.mask = going if writer.lanes > 1 else None
     _block(writer, places, statement.body)
+    following = list(map(writer.operand, statement.next))
+    if writer.lanes > 1:
+        following = [
+            writer.let(
+                f"select {writer.flag} {going}, {writer.type(v.kind)} {new}, {writer.type(v.kind)} {writer.names[v]}"
+            )
+            for v, new in zip(statement.variables, following, strict=True)
+        ]
+    after = writer.label
     writer.line(f"br label %{loop}")
+    changing = [
+        (writer.names[v], writer.type(v.kind), first, new)
+        for v, first, new in zip(statement.variables, start, following, strict=True)
+    ]
+    if still is not None:
+        changing.append((still, writer.flag, outside or writer.constant("bool", True), going))
     writer.lines[position:position] = [
-        f"  {writer.names[variable]} = phi {writer.type(variable.kind)} "
-        f"[ {first}, %{before} ], [ {writer.operand(following)}, %{writer.label} ]"
-        for variable, first, following in zip(statement.variables, start, statement.next, strict=True)
+        f"  {name} = phi {type} [ {first}, %{before} ], [ {new}, %{after} ]" for name, type, first, new in changing
     ]
     writer.begin(end)
+    writer.mask = outside
     writer.names.update(
         (result, writer.names[variable])
         for result, variable in zip(statement.results, statement.variables, strict=True)
@@ -225,19 +261,9 @@ def _call(writer: Writer, places: _Places, statement: Call) -> None:
     function = statement.function
     struct = _struct(writer, function.results)
     memory = writer.reserve(struct)
-    arguments = [*map(writer.typed, statement.arguments), f"ptr {memory}"]
+    mask = f"{writer.flag} {writer.mask or writer.constant('bool', True)}"
+    arguments = [*map(writer.typed, statement.arguments), f"ptr {memory}", mask]
     writer.line(f"call void @{places.functions[function]}({', '.join(arguments)})")
     for k, result in enumerate(statement.results):
         place = writer.let(f"getelementptr {struct}, ptr {memory}, i32 0, i32 {k}")
         writer.names[result] = writer.load(result.kind, place)
-
-
-def _all_statements(block: Block) -> Iterable[Statement]:
-    for statement in block:
-        yield statement
-        if isinstance(statement, If):
-            yield from _all_statements(statement.then)
-            yield from _all_statements(statement.otherwise)
-        elif isinstance(statement, While):
-            yield from _all_statements(statement.condition)
-            yield from _all_statements(statement.body)

@@ -18,7 +18,7 @@ def mathematics(writer: Writer) -> str:
         elif name in ("sin", "cos"):
             texts.append(sine(name, precision, width))
             library = name if precision == 64 else f"{name}f"
-            writer.declare(library, writer.float, [writer.float])
+            writer.declare(library, writer.scalar("float"), [writer.scalar("float")])
             writer.declare(f"llvm.fabs.v{width}f64", f"<{width} x double>", [f"<{width} x double>"])
             writer.declare(f"llvm.vector.reduce.or.v{width}i1", "i1", [f"<{width} x i1>"])
             writer.declarations[f"fused 64 {width}"] = fused_declaration(64, width)

@@ -18,15 +18,15 @@ _API_DESTROY_ERROR, _API_SCHEDULE, _API_THREADS = 64, 136, 144
 _WORTHWHILE = 30_000
 
 
-def sharing_text(program: Program) -> str:
+def sharing_text(program: Program, lanes: int = 1) -> str:
     """`@share(frame, table of buffers, number of rows)`, which calls `@rows` for all of them.
 
-    The threads share a record: the next row to take, rows done, who still holds it, rows of all, rows of a piece, and
-    the table of buffers.
+    The threads share a record: the next row to take, rows done, who still holds it, rows of all, rows of a piece (a
+    multiple of the lanes), and the table of buffers.
     """
     buffers = len(program.inputs) + len(program.outputs)
     statements = sum(_size(function.body) for function in chain(program.functions, [program.main]))
-    least = max(1, _WORTHWHILE // max(1, statements))
+    least = lanes * max(1, _WORTHWHILE // max(1, statements))
     copies = "\n".join(
         f"  %from{k} = getelementptr ptr, ptr %data, i64 {k}\n"
         f"  %to{k} = getelementptr ptr, ptr %table, i64 {k}\n"
@@ -64,7 +64,10 @@ divide:
   %eighths = mul i64 %threads, 8
   %even = udiv i64 %rows, %eighths
   %small = icmp ult i64 %even, {least}
-  %piece = select i1 %small, i64 {least}, i64 %even
+  %exact = select i1 %small, i64 {least}, i64 %even
+  %up = add i64 %exact, {lanes - 1}
+  %over = urem i64 %up, {lanes}
+  %piece = sub i64 %up, %over
   %pieces = udiv i64 %rows, %piece
   %enough = icmp ult i64 %pieces, %threads
   %people = select i1 %enough, i64 %pieces, i64 %threads

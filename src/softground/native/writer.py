@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -11,38 +11,63 @@ import numpy as np
 
 from softground.native.program import Kind, Operand, Value
 
+Number = float | int | bool
 #: A function of mathematics reads and writes nothing: calls with equal arguments can be shared.
 PURE = "nounwind willreturn memory(none)"
 
 
 @dataclass
 class Writer:
-    """Text of one module. Values of the program get names as they are made."""
+    """Text of one module. Values of the program get names as they are made.
+
+    With several `lanes` every number is a vector: the same number of as many rows of a batch.
+    """
 
     precision: Literal[32, 64]
+    lanes: int = 1
     lines: list[str] = field(default_factory=list)
     names: dict[Value, str] = field(default_factory=dict)
     declarations: dict[str, str] = field(default_factory=dict)
     functions: set[tuple[str, int]] = field(default_factory=set)  # of our own mathematics, with numbers of lanes
+    mask: str | None = None  # lanes that are computed for their own sake; None: all
     label: str = "entry"  # of the basic block that is being written
     _count: int = 0
     _entry: int = 0  # line of the function's first statement
     _reserved: list[str] = field(default_factory=list)
 
-    @property
-    def float(self) -> str:
-        return "double" if self.precision == 64 else "float"
+    def many(self, type: str, lanes: int | None = None) -> str:
+        """A vector of a type; of one lane the type."""
+        lanes = self.lanes if lanes is None else lanes
+        return type if lanes == 1 else f"<{lanes} x {type}>"
 
-    def floats(self, lanes: int) -> str:
-        """A vector of floats, or one."""
-        return self.float if lanes == 1 else f"<{lanes} x {self.float}>"
+    def suffix(self, type: str) -> str:
+        """End of the name of one of LLVM's functions: f64, i32, v4f64."""
+        return type if self.lanes == 1 else f"v{self.lanes}{type}"
+
+    def scalar(self, kind: Kind) -> str:
+        return {"float": "double" if self.precision == 64 else "float", "int": "i32", "bool": "i1"}[kind]
+
+    def stored_scalar(self, kind: Kind) -> str:
+        """In memory a bool is a byte."""
+        return "i8" if kind == "bool" else self.scalar(kind)
 
     def type(self, kind: Kind) -> str:
-        return {"float": self.float, "int": "i32", "bool": "i1"}[kind]
+        return self.many(self.scalar(kind))
 
     def stored_type(self, kind: Kind) -> str:
-        """In memory a bool is a byte."""
-        return "i8" if kind == "bool" else self.type(kind)
+        return self.many(self.stored_scalar(kind))
+
+    @property
+    def float(self) -> str:
+        return self.type("float")
+
+    @property
+    def whole(self) -> str:
+        return self.type("int")
+
+    @property
+    def flag(self) -> str:
+        return self.type("bool")
 
     def fresh(self) -> str:
         self._count += 1
@@ -88,9 +113,13 @@ class Writer:
     def typed(self, operand: Operand) -> str:
         return f"{self.type(operand.kind)} {self.operand(operand)}"
 
-    def constant(self, kind: Kind, number: float | int | bool) -> str:
+    def constant(self, kind: Kind, number: Number) -> str:
+        text = self.scalar_constant(kind, number)
+        return text if self.lanes == 1 else f"splat ({self.scalar(kind)} {text})"
+
+    def scalar_constant(self, kind: Kind, number: Number) -> str:
         if kind == "float":
-            return float_text(float(number), self.precision)
+            return float_text(number, self.precision)
         if kind == "bool":
             return "true" if number else "false"
         return str((int(number) + 2**31) % 2**32 - 2**31)
@@ -103,21 +132,44 @@ class Writer:
     def declare(self, name: str, result: str, types: Sequence[str]) -> None:
         self.declarations.setdefault(name, f"declare {result} @{name}({', '.join(types)}) {PURE}")
 
-    def load(self, kind: Kind, pointer: str, bits: int = 32) -> str:
-        """The number at an address."""
+    def lane(self, kind: Kind, value: str, lane: int) -> str:
+        """The number of one lane."""
+        return value if self.lanes == 1 else self.let(f"extractelement {self.type(kind)} {value}, i32 {lane}")
+
+    def both(self, flags: str, others: str | None) -> str:
+        return flags if others is None else self.let(f"and {self.flag} {flags}, {others}")
+
+    def load(self, kind: Kind, pointer: str, bits: int = 32, lanes: int | None = None) -> str:
+        """The number at an address, or the numbers of all lanes."""
         if kind == "bool":
-            return self.let(f"icmp ne i8 {self.let(f'load i8, ptr {pointer}')}, 0")
+            byte = self.many("i8", lanes)
+            return self.let(f"icmp ne {byte} {self.let(f'load {byte}, ptr {pointer}')}, zeroinitializer")
         if kind == "int" and bits == 64:
             return self.let(f"trunc i64 {self.let(f'load i64, ptr {pointer}')} to i32")
-        return self.let(f"load {self.type(kind)}, ptr {pointer}")
+        return self.let(f"load {self.many(self.scalar(kind), lanes)}, ptr {pointer}")
 
-    def store(self, kind: Kind, value: str, pointer: str, bits: int = 32) -> None:
+    def store(self, kind: Kind, value: str, pointer: str, bits: int = 32, lanes: int | None = None) -> None:
         if kind == "bool":
-            self.line(f"store i8 {self.let(f'zext i1 {value} to i8')}, ptr {pointer}")
+            byte = self.many("i8", lanes)
+            value = self.let(f"zext {self.many('i1', lanes)} {value} to {byte}")
+            self.line(f"store {byte} {value}, ptr {pointer}")
         elif kind == "int" and bits == 64:
             self.line(f"store i64 {self.let(f'sext i32 {value} to i64')}, ptr {pointer}")
         else:
-            self.line(f"store {self.type(kind)} {value}, ptr {pointer}")
+            self.line(f"store {self.many(self.scalar(kind), lanes)} {value}, ptr {pointer}")
+
+    def per_lane(self, kind: Kind, write: Callable[..., str], *vectors: tuple[Kind, str]) -> str:
+        """A vector whose lanes are written one by one: `write(lane, *numbers of that lane)` names each."""
+        whole = "poison"
+        for lane in range(self.lanes):
+            numbers = [self.let(f"extractelement {self.type(of)} {v}, i32 {lane}") for of, v in vectors]
+            made = write(lane, *numbers)
+            whole = self.let(f"insertelement {self.type(kind)} {whole}, {self.scalar(kind)} {made}, i32 {lane}")
+        return whole
+
+    def any(self, flags: str) -> str:
+        """Whether a bool holds in a lane."""
+        return self.call(f"llvm.vector.reduce.or.{self.suffix('i1')}", "i1", [(self.flag, flags)])
 
     def element(self, stored_type: str, pointer: str, index: str | int) -> str:
         """Address of one of the numbers that stand at a pointer."""
@@ -129,4 +181,4 @@ def float_text(number: float, precision: Literal[32, 64]) -> str:
     if precision == 32:
         with np.errstate(over="ignore"):
             number = float(np.float32(number))
-    return "0x" + struct.pack(">d", number).hex().upper()
+    return "0x" + struct.pack(">d", float(number)).hex().upper()
