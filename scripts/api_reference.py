@@ -2,7 +2,7 @@
 
     python scripts/api_reference.py
 
-Public is what a package lists in `__all__`; not the command line, the benchmarks and the studies of each paper.
+Public is what a package lists in `__all__`; not the command line, the benchmarks, native code and studies of papers.
 tests/test_public_names.py fails while the page is out of date.
 """
 
@@ -17,7 +17,7 @@ from types import ModuleType, UnionType
 import softground
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "api.md"
-INTERNAL = re.compile(r"softground\.(cli|bench|papers\.\w+)\b")
+INTERNAL = re.compile(r"softground\.(cli|bench|native|papers\.\w+)\b")
 INTRODUCTION = """# Public names
 
 What programs import, package by package; a name that `softground` itself has is listed there only. The rest of a

@@ -7,8 +7,8 @@ import pytest
 from jax import lax
 
 from softground.native.errors import NotNative
-from softground.native.primitives import PRIMITIVES
 from softground.native.primitives.functions import inner_jaxprs
+from softground.native.primitives.table import PRIMITIVES
 from softground.native.scalarise import scalarise
 
 from .programs import check

@@ -1,25 +1,20 @@
-"""Sums of many terms: what is zero is dropped, what is common is taken out, and chains are short.
+"""Sums of many terms: what is zero is dropped, what sums have in common is shared, and chains are short.
 
 A sum in one chain waits for each addition before the next; four chains keep the adders of a processor busy.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
-from softground.native.program import Constant, Operand
+from softground.native.program import Operand
 from softground.native.rules import is_number
 from softground.native.scalars import Builder, Operands, numbers_of
 
 #: Independent chains of a long sum, and the number of terms from which on it has them.
 CHAINS, LONG = 4, 8
-#: Number of terms from which on common factors are looked for.
-FACTORED = 16
-
-Term = tuple[int, tuple[Operand, ...]]  # sign and factors
 
 
 def total(build: Builder, terms: Sequence[Operand]) -> Operand:
@@ -27,11 +22,7 @@ def total(build: Builder, terms: Sequence[Operand]) -> Operand:
     if not terms:
         return build.float(0.0)
     kept = [x for x in terms if not is_number(x, 0)]
-    if not kept:
-        return terms[0]
-    if len(kept) >= FACTORED and kept[0].kind == "float":
-        return _factored(build, [_factors(build, x) for x in kept])
-    return chained(build, "add", kept)
+    return chained(build, "add", kept) if kept else terms[0]
 
 
 def chained(build: Builder, operation: str, terms: Sequence[Operand]) -> Operand:
@@ -48,42 +39,6 @@ def _chain(build: Builder, operation: str, terms: Sequence[Operand]) -> Operand:
     for term in terms[1:]:
         result = build.compute(operation, result, term)
     return result
-
-
-def _factors(build: Builder, term: Operand) -> Term:
-    """A product of products taken apart, but for products with a constant, which are often shared."""
-    sign, factors, left = 1, [], [term]
-    while left:
-        one = left.pop()
-        if inner := build.arguments_of(one, "neg"):
-            sign = -sign
-            left += inner
-        elif (inner := build.arguments_of(one, "mul")) and not any(type(x) is Constant for x in inner):
-            left += inner[::-1]
-        else:
-            factors.append(one)
-    return sign, tuple(factors)
-
-
-def _factored(build: Builder, terms: list[Term]) -> Operand:
-    """a b + a c + ... = a (b + c) + ..., the most common factor first."""
-    if len(terms) == 1:
-        sign, factors = terms[0]
-        product = _chain(build, "mul", factors) if factors else build.float(1.0)
-        return product if sign > 0 else build.compute("neg", product)
-    counts = Counter(x for _, factors in terms for x in dict.fromkeys(factors))
-    common, number = max(counts.items(), key=lambda item: item[1], default=(None, 0))
-    if common is None or number < 2:
-        return chained(build, "add", [_factored(build, [term]) for term in terms])
-    inside = [(sign, _without(factors, common)) for sign, factors in terms if common in factors]
-    outside = [(sign, factors) for sign, factors in terms if common not in factors]
-    product = build.compute("mul", common, _factored(build, inside))
-    return build.compute("add", product, _factored(build, outside)) if outside else product
-
-
-def _without(factors: tuple[Operand, ...], one: Operand) -> tuple[Operand, ...]:
-    at = factors.index(one)
-    return factors[:at] + factors[at + 1 :]
 
 
 def products(build: Builder, rows: Operands, columns: Operands) -> Operands:

@@ -1,6 +1,7 @@
 """Rules for the primitives of JAX, a file for each family; importing this fills the table."""
 
-from softground.native.primitives import (  # noqa: F401
+# ruff: noqa: F401
+from softground.native.primitives import (
     control_flow,
     elementwise,
     functions,
@@ -9,6 +10,3 @@ from softground.native.primitives import (  # noqa: F401
     reductions,
     structure,
 )
-from softground.native.primitives.table import PRIMITIVES
-
-__all__ = ["PRIMITIVES"]

@@ -7,10 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from softground.native.primitives.rolled import products_rolled_if_large
 from softground.native.primitives.table import PRIMITIVES, primitive
 from softground.native.program import Operand
 from softground.native.scalars import Builder, Operands, each, operands_of
-from softground.native.sums import chained, products, total
+from softground.native.sums import chained, total
 
 
 def _along(array: Operands, axes, join: Callable[[list[Operand]], Operand]) -> Operands:
@@ -85,7 +86,7 @@ def dot(build: Builder, equation, inputs):
     )
     result = np.empty((a.shape[0], a.shape[1], b.shape[1]), object)
     for k in range(len(result)):
-        result[k] = products(build, a[k], b[k])
+        result[k] = products_rolled_if_large(build, a[k], b[k])
     return result.reshape(equation.outvars[0].aval.shape)
 
 

@@ -10,6 +10,7 @@ from jax import lax
 from .programs import check
 
 SIZE = 4
+LEVEL = 0.0173  # no number that comes about by symmetry, where rounding would decide
 TABLE = jnp.cos(jnp.arange(7.0))
 STEPS = ["add", "mul", "wave", "mask", "reverse", "take", "put", "branch", "loop", "scan", "call", "settle", "divide"]
 
@@ -33,7 +34,7 @@ def _step(name: str, inner, x, k):
         case "mask":
             return np.tri(SIZE) @ x, k
         case "reverse":
-            return jnp.where(x > 0.2, x[::-1], -x), k + (x > 0).sum(dtype=k.dtype)
+            return jnp.where(x > LEVEL, x[::-1], -x), k + (x > LEVEL).sum(dtype=k.dtype)
         case "take":
             return x + x[k % SIZE], k
         case "put":
@@ -41,7 +42,7 @@ def _step(name: str, inner, x, k):
         case "divide":
             return x / (1 + x @ x), k % 5
         case "branch":
-            return lax.cond(x.sum() > 0, lambda x, k: run(inner, x, k), lambda x, k: (x, k + 2), x, k)
+            return lax.cond(x.sum() > LEVEL, lambda x, k: run(inner, x, k), lambda x, k: (x, k + 2), x, k)
         case "loop":
 
             def body(c):
