@@ -2,6 +2,7 @@
 
 import sys
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -69,7 +70,7 @@ def test_without_llvmlite(monkeypatch):
     monkeypatch.setitem(sys.modules, "llvmlite", None)
     machine._machine.cache_clear()
     with pytest.raises(NotNative, match="llvmlite"):
-        native(doubled(4.0))
+        native(doubled(4.0))(jnp.zeros(1))
     machine._machine.cache_clear()
 
 

@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 from softground import media
-from softground.bench.excitation import excitation_motion
+from softground.bench.motions import swaying
 from softground.native.scalarise import scalarise
-from softground.robots import Robot
 from softground.simulation import Simulator
 
 from .programs import compare, statements
@@ -16,9 +15,8 @@ from .programs import compare, statements
 @pytest.mark.parametrize(("name", "size"), [("foot", 10_000), ("anymal", 31_000)])
 def test_a_step_is_the_simulator_s(name, size):
     """In the air, at touch-down and deep in the ground."""
-    robot = Robot.load(name)
-    motion = excitation_motion(robot)
-    simulator = Simulator(robot, media.sand(eps=1e-3), 0.002)
+    motion = swaying(name)
+    simulator = Simulator(motion.robot, media.sand(eps=1e-3), 0.002)
     step = jax.jit(lambda state: simulator.step(state, motion.policy(state)))
     program = scalarise(step, simulator.initial_state())
     assert len(statements(program)) < size
