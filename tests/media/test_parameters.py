@@ -76,14 +76,32 @@ def test_every_medium_is_here():
 
 @pytest.mark.parametrize("name", CASES)
 def test_replacing_in_the_simulator_is_building_with_it(name):
-    """`tree_at` on the ground of a simulator that has been built, against the medium made with the other value."""
-    case, (depths, _) = CASES[name], sinkages(name)
-    other = Simulator(FOOT, case.make(), DT)
-    value = np.asarray(case.parameter(case.make())) * 1.3
-    other = eqx.tree_at(lambda s: case.parameter(s.ground.medium), other, value)
-    record = eqx.filter_jit(lambda s, state: s.rollout(state, None, STEPS)[1])(other, other.initial_state(height=0.005))
-    assert float(record.depth[-1, 0]) == pytest.approx(float(depths[1]), rel=1e-9)
+    """`tree_at` on the ground of a simulator that has been built gives, number by number, the simulator built with
+    the other value, and what its feet meet."""
+    built, replaced = built_and_replaced(CASES[name])
+    pair = (replaced, replaced.feet_medium), (built, built.feet_medium)
+    assert jax.tree.structure(pair[0]) == jax.tree.structure(pair[1])
+    for one, other in zip(*map(jax.tree.leaves, pair), strict=True):
+        np.testing.assert_array_equal(one, other)
+    depths, _ = sinkages(name)
     assert abs(float(depths[1] / depths[0]) - 1) > 1e-3
+
+
+@pytest.mark.parametrize("name", ["sand", "foam", "wedge"])
+def test_a_simulator_with_a_replaced_parameter_runs_as_one_made_inside(name):
+    """Numbers that are known when the simulator is built, against those that are traced; a medium of each family."""
+    _, replaced = built_and_replaced(CASES[name])
+    roll = eqx.filter_jit(lambda sim, state: sim.rollout(state, None, STEPS)[1].depth[-1, 0])
+    depth = roll(replaced, replaced.initial_state(height=0.005))
+    assert float(depth) == pytest.approx(float(sinkages(name)[0][1]), rel=1e-9)
+
+
+def built_and_replaced(case: Case) -> tuple[Simulator, Simulator]:
+    """With the parameter 1.3 times as large: from the medium on, and put into a simulator that has been built."""
+    value = np.asarray(case.parameter(case.make())) * 1.3
+    built = Simulator(FOOT, eqx.tree_at(case.parameter, case.make(), value), DT)
+    first = Simulator(FOOT, case.make(), DT)
+    return built, eqx.tree_at(lambda sim: case.parameter(sim.ground.medium), first, value)
 
 
 @pytest.mark.parametrize("name", CASES)

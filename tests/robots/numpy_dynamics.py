@@ -19,6 +19,9 @@ def numpy_arithmetic() -> Iterator[None]:
             for name, function in vars(module).copy().items():
                 if hasattr(function, "lower") and hasattr(function, "__wrapped__"):  # compiled: what it is made of
                     patch.setattr(module, name, function.__wrapped__)
+        for name in vars(Robot):
+            if (method := getattr(getattr(Robot, name), "__wrapped__", None)) is not None:
+                patch.setattr(Robot, name, method)
         yield
 
 

@@ -17,6 +17,7 @@ from softground.robots.configuration import difference, integrate
 from softground.robots.dynamics import Kinematics
 from softground.robots.feet import Foot
 from softground.robots.frames import Frames
+from softground.robots.one_program import one_program
 from softground.robots.recipe import Recipe
 from softground.robots.rotations import cross, matmul3, matvec3
 from softground.robots.shapes import Shape
@@ -34,8 +35,8 @@ class Robot(eqx.Module):
 
     State follows MuJoCo: q = qpos (a free joint: position, quaternion wxyz), v = qvel (a free joint: linear
     velocity in the world frame, angular velocity in the body frame). SI units, world z up. The precision of
-    every result is that of q. Every method is pure: jit, vmap and grad it; out of `jax.jit` it runs
-    operation by operation.
+    every result is that of q. Every method is pure: jit, vmap and grad it; called with numbers it is a
+    program of its own, compiled at the first call.
 
     Parameters are array leaves (NumPy float64 as loaded): closed over by a jitted function they become
     constants of the compiled program; passed in or replaced with `eqx.tree_at` they can be differentiated
@@ -176,14 +177,17 @@ class Robot(eqx.Module):
 
     # Kinematics
 
+    @one_program
     def kinematics(self, q: Configuration) -> Kinematics:
         """Poses, screws and inertias at q: hand the result to the other methods in place of q."""
         return q if isinstance(q, Kinematics) else dynamics.kinematics(self.tree, self.parameters, q)
 
+    @one_program
     def body_poses(self, q: Configuration) -> tuple[Float[Array, "nb 3"], Float[Array, "nb 3 3"]]:
         """Origin (m) and orientation in the world of each body frame."""
         return self._body_frames(self.kinematics(q), range(self.tree.n_bodies))
 
+    @one_program
     def foot_poses(self, q: Configuration) -> tuple[Float[Array, "F 3"], Float[Array, "F 3 3"]]:
         """Origin (m) and orientation in the world of each foot frame."""
         kin = self.kinematics(q)
@@ -192,17 +196,20 @@ class Robot(eqx.Module):
         turn = jnp.stack([jnp.asarray(foot.rotation, kin.dtype) for foot in self.feet])
         return position + matvec3(rotation, place), matmul3(rotation, turn)
 
+    @one_program
     def foot_jacobians(self, q: Configuration) -> Float[Array, "F 6 nv"]:
         """Jacobians of the feet: twist (linear, angular) at the foot frame's origin, world frame, = J v."""
         kin = self.kinematics(q)
         position, _ = self.foot_poses(kin)
         return dynamics.point_jacobians(self.tree, kin, self._foot_bodies, position)
 
+    @one_program
     def foot_twists(self, q: Configuration, v: Float[Array, " nv"]) -> Float[Array, "F 6"]:
         """Twist (linear m/s, angular rad/s) of each foot at its frame's origin, world frame."""
         kin = self.kinematics(q)
         return self._point_twists(kin, v, self._foot_bodies, self.foot_poses(kin)[0])
 
+    @one_program
     def foot_bias_accelerations(self, q: Configuration, v: Float[Array, " nv"]) -> Float[Array, "F 6"]:
         """dJ/dt v of each foot: (linear m/s2, angular rad/s2) at zero joint acceleration, world frame."""
         kin = self.kinematics(q)
@@ -228,28 +235,33 @@ class Robot(eqx.Module):
             bias_acceleration=self._point_bias_accelerations(kin, v, bodies, position),
         )
 
+    @one_program
     def center_of_mass(self, q: Configuration) -> Float[Array, "3"]:
         """Centre of mass of the whole robot in the world (m)."""
         kin = self.kinematics(q)
         return kin.origin + self._com_offset(kin)
 
+    @one_program
     def center_of_mass_jacobian(self, q: Configuration) -> Float[Array, "3 nv"]:
         """Jacobian of the centre of mass: its velocity in the world (m/s) = J v."""
         return self.centroidal_momentum_matrix(q)[:3] / jnp.sum(jnp.asarray(self.parameters.mass))
 
     # Momentum and energy
 
+    @one_program
     def centroidal_momentum(self, q: Configuration, v: Float[Array, " nv"]) -> Float[Array, "6"]:
         """Momentum (linear kg m/s, angular about the centre of mass kg m2/s), world axes; rotors excluded."""
         kin = self.kinematics(q)
         momentum = dynamics.momentum(self.parameters, kin, dynamics.body_twists(self.tree, kin, v))
         return self._about_com(kin, jnp.sum(momentum, axis=0))
 
+    @one_program
     def centroidal_momentum_matrix(self, q: Configuration) -> Float[Array, "6 nv"]:
         """A(q) with `centroidal_momentum` = A v."""
         kin = self.kinematics(q)
         return self._about_com(kin, dynamics.momentum_matrix(self.tree, self.parameters, kin).T)
 
+    @one_program
     def centroidal_momentum_rate(
         self, q: Configuration, v: Float[Array, " nv"], a: Float[Array, " nv"]
     ) -> Float[Array, "6"]:
@@ -260,6 +272,7 @@ class Robot(eqx.Module):
         wrench = dynamics.body_wrenches(self.parameters, kin, twist, acceleration)
         return self._about_com(kin, jnp.sum(wrench, axis=0))
 
+    @one_program
     def kinetic_energy(self, q: Configuration, v: Float[Array, " nv"]) -> Float[Array, ""]:
         """1/2 v' M v (J), armature included."""
         kin = self.kinematics(q)
@@ -267,6 +280,7 @@ class Robot(eqx.Module):
         bodies = jnp.sum(twist * dynamics.momentum(self.parameters, kin, twist))
         return 0.5 * (bodies + jnp.sum(jnp.asarray(self.armature, kin.dtype) * v * v))
 
+    @one_program
     def potential_energy(self, q: Configuration) -> Float[Array, ""]:
         """Energy (J) of gravity, zero with the centre of mass at the world's origin, and of joint springs."""
         kin = self.kinematics(q)
@@ -277,10 +291,12 @@ class Robot(eqx.Module):
 
     # Dynamics
 
+    @one_program
     def mass_matrix(self, q: Configuration) -> Float[Array, "nv nv"]:
         """Inertia matrix M(q), armature included."""
         return dynamics.mass_matrix(self.tree, self.parameters, self.kinematics(q))
 
+    @one_program
     def bias_force(self, q: Configuration, v: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """C(q, v) v + g(q) in M a + bias = applied force. Joint damping and springs: see `passive_force`."""
         return dynamics.inverse_dynamics(self.tree, self.parameters, self.kinematics(q), v, None, self.gravity)
@@ -291,10 +307,12 @@ class Robot(eqx.Module):
         damping, stiffness = jnp.asarray(self.damping, q.dtype), jnp.asarray(self.stiffness, q.dtype)
         return -damping * v - stiffness * self._spring_stretch(q)
 
+    @one_program
     def inverse_dynamics(self, q: Configuration, v: Float[Array, " nv"], a: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """Generalised force M a + bias that causes acceleration a (no damping, springs or contact)."""
         return dynamics.inverse_dynamics(self.tree, self.parameters, self.kinematics(q), v, a, self.gravity)
 
+    @one_program
     def forward_dynamics(
         self, q: Configuration, v: Float[Array, " nv"], force: Float[Array, " nv"]
     ) -> Float[Array, " nv"]:

@@ -22,11 +22,11 @@ from softground.surfaces import Plane
 
 @pytest.fixture(scope="module")
 def run():
-    """The first three seconds of a walk: the left foot swings and comes down, and the weight goes over to it."""
+    """The beginning of a walk: the left foot swings and comes down, and the weight goes over to it."""
     simulator = Simulator(icub(), ViscoElastic(8e5, 1e4), 1e-3)
     command = Command(0.085, seconds=10.0)
     return walk(
-        simulator, controller("compliant"), ICUB_SOFT_GAIT, command, Belief(8e5, 1e4), until=3.0, progress=False
+        simulator, controller("compliant"), ICUB_SOFT_GAIT, command, Belief(8e5, 1e4), until=2.6, progress=False
     )
 
 
@@ -45,7 +45,7 @@ def test_its_file_holds_references_and_can_be_played(run, tmp_path):
     again = Run.load(run.save(tmp_path / "walk.nc"))
     np.testing.assert_array_equal(again["com_reference"], run["com_reference"])
     assert again.attrs["controller_failures"] == 0
-    assert len(playback(again, fps=10, speed=1.0).time) == pytest.approx(30, abs=2)
+    assert len(playback(again, fps=10, speed=1.0).time) == pytest.approx(26, abs=2)
 
 
 def test_a_controller_that_knows_the_ground_believes_the_truth_to_the_end(run):

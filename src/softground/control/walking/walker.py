@@ -27,6 +27,7 @@ from softground.control.whole_body.references import (
 from softground.media.visco_elastic.sole import patch
 from softground.robots import Robot
 from softground.runs import Measurement, Stop
+from softground.runs.compiled_loop import contents, kept_program
 
 #: Ticks in a row without a solution after which a controller is given up: it holds torques of long ago.
 MOST_FAILURES = 50
@@ -90,13 +91,11 @@ class Walker:
         self._wrenches = planned_wrenches(robot, pattern)
         self._wrench_rates = np.gradient(self._wrenches, pattern.time, axis=0)
         first = (estimator or Estimator()).start(stiffness, damping)
-        self._first_belief: GroundBelief = jax.tree.map(
-            np.asarray, jax.jit(lambda q, first: believe(robot, q, first, ground_height))(q, first)
-        )
-        soles = stack_soles([patch(foot.shape) for foot in robot.feet])
         timing = controller.period, controller.period if step is None else step
-        look = partial(observe, robot, soles, estimator, ground_height, *timing)
-        self._observe = partial(_compiled(look, self._first_belief, robot), np.array([stiffness, damping]))
+        key = "walker", contents((robot, estimator)), float(ground_height), *timing
+        start, look = kept_program(key, lambda: _compiled(robot, estimator, ground_height, timing, q, first))
+        self._first_belief: GroundBelief = jax.tree.map(np.asarray, start(q, first))
+        self._observe = partial(look, np.array([stiffness, damping]))
         self._compile(q)
 
     def _compile(self, q: np.ndarray) -> None:
@@ -196,11 +195,14 @@ def turn_about_z(angle: float | Array) -> Float[np.ndarray, "3 3"]:
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def _compiled(look, belief: GroundBelief, robot: Robot):
-    """A look at the feet with NumPy on both sides, one vector each way."""
-    feet = len(robot.feet)
+def _compiled(robot: Robot, estimator: Estimator | None, ground_height: float, timing: tuple[float, float], q, first):
+    """The first belief of a robot that stands at q, and a look at the feet with NumPy on both sides, one vector each
+    way. Neither holds what is believed: all walks of a robot may share them."""
+    start = jax.jit(lambda q, first: believe(robot, q, first, ground_height))
+    soles = stack_soles([patch(foot.shape) for foot in robot.feet])
+    look = partial(observe, robot, soles, estimator, ground_height, *timing)
+    feet, belief = len(robot.feet), jax.eval_shape(start, q, first)
     seen = (np.zeros(robot.nq), np.zeros(robot.nv), np.zeros((feet, 6)), np.ones(feet, bool))
-    example = (np.zeros(2), belief, *seen)
-    inputs, outputs = Packing(example), Packing(belief)
+    inputs, outputs = Packing((np.zeros(2), belief, *seen)), Packing(belief)
     program = jax.jit(lambda vector: outputs.pack_traced(look(*inputs.unpack(vector))))
-    return lambda *seen: outputs.unpack(np.asarray(program(inputs.pack(seen))))
+    return start, lambda *seen: outputs.unpack(np.asarray(program(inputs.pack(seen))))
