@@ -1,10 +1,12 @@
-"""Time of one step on one core, beside MuJoCo's `mj_step` of the same robot on a rigid plane."""
+"""Time of one step on one core, native and by XLA, beside MuJoCo's `mj_step` of the same robot on a rigid plane."""
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import jax
 import mujoco
@@ -17,6 +19,7 @@ from softground.bridges.rigid_peer import rigid_peer
 from softground.errors import OptionError, unknown_name
 from softground.media.base import Medium
 from softground.simulation import Simulator
+from softground.simulation.simulator import Backend, Record
 
 ROBOTS, MOTIONS, GROUNDS = ("robosimian", "anymal"), ("walking", "swaying"), ("sand",)
 #: Strength of the sand on which RoboSimian (980 N) walks: at 1 it sinks beyond all data (`softground.demo`).
@@ -26,7 +29,7 @@ HEAVY = {"robosimian": 2.0}
 def measure(
     robots=ROBOTS, motions=MOTIONS, grounds=GROUNDS, seconds: float = 2.0, dt: float = 0.002, repeats: int = 15
 ) -> dict:
-    """Median microseconds per step of both, interleaved so that a noisy machine disturbs both alike."""
+    """Median microseconds per step of all, interleaved so that a noisy machine disturbs all alike."""
     cases = [(*case, ground) for case in _moving(robots, motions) for ground in grounds]
     with one_core():
         rows = {
@@ -55,32 +58,42 @@ def _medium(ground: str, robot: str, motion: str) -> Medium:
 
 def _compare(motion: Motion, medium: Medium, seconds: float, dt: float, repeats: int) -> dict:
     steps = round(seconds / dt)
-    ours, record = _softground(motion, medium, steps, dt)
+    native, xla = (_softground(motion, medium, steps, dt, backend) for backend in ("native", "xla"))
     theirs = _mujoco(motion, steps, dt)
-    times = np.array([(_seconds(ours), _seconds(theirs)) for _ in range(repeats)])
-    softground_us, mujoco_us = np.median(times, axis=0) / steps * 1e6
-    iterations = np.asarray(record.iterations)
+    times = np.array([[_seconds(job) for job in (native.job, xla.job, theirs)] for _ in range(repeats)])
+    native_us, xla_us, mujoco_us = np.median(times, axis=0) / steps * 1e6
+    iterations = np.asarray(native.record.iterations)
     return {
-        "softground_us": float(softground_us),
+        "native_us": float(native_us),
+        "xla_us": float(xla_us),
         "mujoco_us": float(mujoco_us),
-        "ratio": float(np.median(times[:, 0] / times[:, 1])),
+        "ratio": float(np.median(times[:, 0] / times[:, 2])),
+        "xla_ratio": float(np.median(times[:, 1] / times[:, 2])),
         "iterations": float(iterations.mean()),
         "iterations_99": float(np.percentile(iterations, 99)),
-        "converged": float(np.mean(record.converged)),
+        "converged": float(np.mean(native.record.converged)),
+        "compile_s": native.compile_s,
     }
 
 
-def _softground(motion: Motion, medium: Medium, steps: int, dt: float):
-    simulator = Simulator(motion.robot, medium, dt)
+class _Timed(NamedTuple):
+    """Steps to be timed, what they did, and how long it took to compile them (or to find them on disk), s."""
+
+    job: Callable[[], None]
+    record: Record
+    compile_s: float
+
+
+def _softground(motion: Motion, medium: Medium, steps: int, dt: float, backend: Backend) -> _Timed:
+    simulator = Simulator(motion.robot, medium, dt, backend=backend)
     start = simulator.initial_state(height=motion.height)
     run = jax.jit(lambda state: simulator.rollout(state, motion.policy, steps)[0])
-    _, record = jax.jit(lambda state: simulator.rollout(state, motion.policy, steps))(start)
 
     def job():
         jax.block_until_ready(run(start))
 
-    job()
-    return job, record
+    compile_s = _seconds(job)
+    return _Timed(job, jax.jit(lambda state: simulator.rollout(state, motion.policy, steps)[1])(start), compile_s)
 
 
 def _mujoco(motion: Motion, steps: int, dt: float):
