@@ -47,13 +47,18 @@ def _moving(robots, motions) -> list[tuple[str, str]]:
     return [(robot, motion) for robot, motion in pairs if len(motions) == 1 or motion != "walking" or walks(robot)]
 
 
-def _medium(ground: str, robot: str, motion: str) -> Medium:
+def medium_named(ground: str) -> Medium:
+    """A named ground as it comes."""
     known = {"sand": media.sand, "pebbles": media.pebbles, "foam": media.foam, "firm": media.firm}
     if ground not in known:
         raise OptionError(unknown_name("ground", ground, known))
+    return known[ground]()
+
+
+def _medium(ground: str, robot: str, motion: str) -> Medium:
     if ground == "sand" and motion == "walking":
         return media.sand(HEAVY.get(robot, 1.0))
-    return known[ground]()
+    return medium_named(ground)
 
 
 def _compare(motion: Motion, medium: Medium, seconds: float, dt: float, repeats: int) -> dict:

@@ -65,6 +65,20 @@ def bench_robustness(
     report("robustness", measure, "", as_json, {"states": states, "steps": steps}, own_progress=True)
 
 
+@bench.command("equality", epilog="Example: [bold]softground bench equality --robot anymal --ground sand --json[/]")
+def bench_equality(
+    robot: Annotated[list[str] | None, typer.Option(help="Robot of the catalogue; given again, one more.")] = None,
+    ground: Annotated[list[str] | None, typer.Option(help="sand, pebbles, foam, firm; given again, one more.")] = None,
+    states: Annotated[int | None, typer.Option(help="Random states.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Native steps beside those of XLA from random states, in double and single precision."""
+    configure_jax()
+    from softground.bench.equality import measure
+
+    report("native and XLA", measure, "pairs", as_json, {"robots": robot, "grounds": ground, "states": states})
+
+
 @bench.command("control", epilog="Example: [bold]softground bench control --robot icub --json[/]")
 def bench_control(
     robot: Annotated[str | None, typer.Option(help="A biped of the catalogue.")] = None,
