@@ -96,8 +96,12 @@ def _machine() -> _Machine:
     target = binding.Target.from_default_triple().create_target_machine(
         cpu=name, features=features, opt=_SPEED, reloc="pic", codemodel="small"
     )
+    # JITLink puts code and constants of a program side by side. The older linker takes memory for each wherever it finds
+    # some, and aborts the process where they end up further apart than an instruction can reach.
     linker = binding.create_lljit_compiler(
-        binding.Target.from_default_triple().create_target_machine(cpu=name, features=features, jit=True)
+        binding.Target.from_default_triple().create_target_machine(cpu=name, features=features, jit=True),
+        use_jit_link=True,
     )
+    _LOADED.append(linker)
     versions = (llvmlite.__version__, str(binding.llvm_version_info), str(_SPEED))
     return _Machine(binding, target, linker, "\n".join([*versions, target.triple, name, features]))
