@@ -23,7 +23,7 @@ from softground.native.scalarise import interface_of, scalarise_jaxpr
 def natively(function: Callable, *examples) -> Callable:
     """The function as native code, for arguments (pytrees of arrays) with the shapes and types of the examples.
 
-    For the CPU; works inside of `jit`, `scan`, `while_loop` and `vmap`, and has no derivative. Raises `NotNative` where
+    For the CPU or the GPU that JAX computes on while it is traced; works inside of `jit`, `scan`, `while_loop` and `vmap`, and has no derivative. Raises `NotNative` where
     the function, or this machine, has no native form.
     """
     closed, shapes = jax.make_jaxpr(function, return_shape=True)(*examples)
