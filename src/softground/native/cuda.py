@@ -33,8 +33,8 @@ KERNEL = "softground_kernel"
 #: Threads of a block. A robot's step takes all the registers that a thread can have, so few threads share a processor
 #: whatever the size; small blocks spread a few thousand robots over all of them.
 BLOCK = 64
-#: Bytes of tables in constant memory, of 64 KiB: read by all threads at one place (the rows of a matrix, in a loop) they
-#: cost nothing there. Tables beyond lie in global memory.
+#: Bytes of tables in constant memory, of 64 KiB: what all threads read at one place (rows of a matrix, in a loop) costs
+#: nothing there. Tables beyond lie in global memory.
 _CONSTANT_BYTES = 48 * 1024
 
 

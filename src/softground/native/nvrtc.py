@@ -1,4 +1,4 @@
-"""From text of CUDA C++ to machine code of a GPU, kept on disk: NVIDIA's compiler as a library, which JAX brings along."""
+"""From text of CUDA C++ to machine code of a GPU, kept on disk, by NVIDIA's compiler, a library that JAX brings along."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from softground.native.errors import NotNative
 from softground.native.kept import digest_of, kept
 
 #: A thread may take all registers that there are: what does not fit goes through memory.
-OPTIONS = ("--maxrregcount=255", "--std=c++17")
+OPTIONS = ("--maxrregcount=255", "--std=c++17", "--ptxas-options=-O1")
 
 
 def gpu_code(capability: str, key: str, write: Callable[[], str]) -> tuple[str, bytes]:
