@@ -23,7 +23,8 @@ from softground.native.sharing import sharing_text
 from softground.native.writer import Writer
 
 HANDLER = "softground_handler"
-#: How the structures of the interface that handlers use begin, by their fields: the numbers below stand on it.
+#: How the structures of the interface that handlers use begin, by their fields (_: one that they do not use). The
+#: numbers below stand on it.
 LAYOUT = {
     name: fields.split()
     for name, fields in {
@@ -31,7 +32,7 @@ LAYOUT = {
         "Args": "struct_size extension_start size types args",
         "Rets": "struct_size extension_start size types rets",
         "Buffer": "struct_size extension_start dtype data rank dims",
-        "Extension_Base": "struct_size type next",
+        "(?:Extension_Base|InternalExtension)": "struct_size type next",
         "Metadata_Extension": "extension_base metadata",
         "Metadata": "struct_size api_version traits",
         "Api_Version": "struct_size extension_start major_version minor_version",
@@ -40,9 +41,8 @@ LAYOUT = {
         "Stream_Get_Args": "struct_size extension_start ctx stream",
         "ThreadPool_Schedule_Args": "struct_size extension_start ctx task data",
         "ThreadPool_NumThreads_Args": "struct_size extension_start ctx num_threads",
-        "Api": "struct_size extension_start api_version internal_api Error_Create Error_GetMessage Error_Destroy "
-        "Handler_Register Stream_Get Type_Register ExecutionContext_Get State_Set State_Get DeviceMemory_Allocate "
-        "DeviceMemory_Free ThreadPool_Schedule ThreadPool_NumThreads",
+        "Api": "struct_size extension_start api_version internal_api Error_Create _ Error_Destroy _ Stream_Get _ _ _ _ "
+        "_ _ ThreadPool_Schedule ThreadPool_NumThreads",
     }.items()
 }
 
@@ -100,17 +100,21 @@ def interface_version() -> tuple[int, int]:
 def version_of(header: str) -> tuple[int, int]:
     """Version of the interface that a header describes; NotNative if its structures do not begin as ours.
 
-    New versions add fields at the end, so those that are laid out alike are served alike.
+    New versions add fields at the end and change names, so those that are laid out alike are served alike.
     """
     found = dict(re.findall(r"#define XLA_FFI_API_(MAJOR|MINOR) (\d+)", header))
     version = int(found.get("MAJOR", -1)), int(found.get("MINOR", -1))
-    strange = [name for name, fields in LAYOUT.items() if _fields(header, name)[: len(fields)] != fields]
+    strange = [name for name, known in LAYOUT.items() if not _begins(_fields(header, name), known)]
     if version[0] != 0 or version[1] < 0 or strange:
         raise NotNative(
             f"native code does not know version {version[0]}.{version[1]} of XLA's foreign-function interface"
             f"{' (' + ', '.join(strange) + ' differ)' if strange else ''}: install the versions of constraints.txt"
         )
     return version
+
+
+def _begins(fields: list[str], known: list[str]) -> bool:
+    return len(fields) >= len(known) and all(b in ("_", a) for a, b in zip(fields, known, strict=False))
 
 
 def _fields(header: str, structure: str) -> list[str]:
