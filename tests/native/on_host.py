@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from softground.native.cuda import KERNEL, kernel_text
+from softground.native.frugal import frugal
 from softground.native.interpreter import dtype_of
 from softground.native.program import Program
 
@@ -51,7 +52,7 @@ def _library(program: Program) -> ctypes.CDLL:
     arguments = ", ".join(f"cast(p[{k}])" for k in range(buffers))
     text = f"""{_SHIM}
 struct cast {{ void* p; cast(void* q) : p(q) {{}} template <class T> operator T*() const {{ return (T*)p; }} }};
-{kernel_text(program)}
+{kernel_text(frugal(program))}
 extern "C" void run(void** p, long long rows) {{
   for (blockIdx.x = 0; blockIdx.x < rows; blockIdx.x++) {KERNEL}({arguments}, rows);
 }}

@@ -16,6 +16,7 @@ import jax
 from softground.native.cuda import BLOCK, KERNEL, kernel_text
 from softground.native.errors import NotNative
 from softground.native.ffi import HANDLER, begin_handler, interface_version, pointers_and_rows
+from softground.native.frugal import frugal
 from softground.native.machine import address, passing_code
 from softground.native.nvrtc import gpu_code
 from softground.native.program import Interface, Program
@@ -31,7 +32,7 @@ _FAILURE = "softground could not start its kernel: the CUDA driver refused (cuLa
 
 def register(key: str, make: Callable[[], Program], interface: Interface) -> str:
     """Make a program known to XLA on GPUs, found on disk by its key or made and compiled: its name there."""
-    digest, code = gpu_code(_capability(), key, lambda: kernel_text(make()))
+    digest, code = gpu_code(_capability(), key, lambda: kernel_text(frugal(make())))
     name = f"softground_{digest}"
     if name not in _REGISTERED:
         driver = _driver()

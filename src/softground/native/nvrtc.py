@@ -1,4 +1,4 @@
-"""From text of CUDA C++ to machine code of a GPU, kept on disk, by NVIDIA's compiler, a library that JAX brings along."""
+"""From text of CUDA C++ to machine code of a GPU, kept on disk. NVIDIA's compiler is a library that comes with JAX."""
 
 from __future__ import annotations
 
