@@ -3,10 +3,12 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from softground.native.program import Call
+from softground.native.scalarise import scalarise
 
-from .programs import check, statements
+from .programs import check, compare, statements
 
 X = jnp.linspace(0.1, 1.0, 12)
 
@@ -74,3 +76,34 @@ def test_functions_in_functions_and_loops():
 
     program = check(function, X)
     assert [f.name for f in program.functions] == ["large", "outer"]
+
+
+@jax.jit
+def each_large(x, y):
+    """Of one row, some 300 statements."""
+    return large(x, 1.3)[0] * y, (x * y).sum()
+
+
+@pytest.mark.parametrize("row_by_row", [True, False])
+def test_rows_of_vmap_are_calls_where_programs_are_to_be_short(row_by_row):
+    def function(x, scale):
+        return jax.vmap(each_large)(x, scale)
+
+    x, scale = np.linspace(-1, 1, 36).reshape(3, 12), np.array([1.0, 2.0, 3.0])
+    program = scalarise(function, x, scale, row_by_row=row_by_row)
+    compare(program, function, x, scale)
+    assert len(calls(program)) == (3 if row_by_row else 0)
+    assert len(program.functions) == row_by_row
+
+
+def test_rows_that_differ_are_written_out():
+    """Not made by `vmap` alone: each row is multiplied by a number of its own."""
+
+    @jax.jit
+    def each_differs(x):
+        return jax.vmap(lambda row: large(row, 1.3)[0])(x) * np.array([[1.0], [2.0], [3.0]])
+
+    x = np.linspace(-1, 1, 36).reshape(3, 12)
+    program = scalarise(each_differs, x, row_by_row=True)
+    compare(program, each_differs, x)
+    assert not calls(program)

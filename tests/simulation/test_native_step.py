@@ -141,7 +141,7 @@ def test_what_a_batch_varies_is_an_input_of_one_program(monkeypatch):
     """Strengths, slopes, time steps and masses: no program is made for another number."""
     made = []
     scalarise = compiling.scalarise_jaxpr
-    monkeypatch.setattr(compiling, "scalarise_jaxpr", lambda closed: made.append(closed) or scalarise(closed))
+    monkeypatch.setattr(compiling, "scalarise_jaxpr", lambda *x, **how: made.append(x) or scalarise(*x, **how))
     simulators = both(robot("foot"), Ground(media.sand(), Plane(0.1)))
     state = simulators[0].initial_state(v=np.array([0.3, -0.5, 0.4]), height=-0.01)
 

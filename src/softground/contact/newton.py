@@ -25,6 +25,7 @@ from softground.arrays import Array
 from softground.contact.guess import Guess
 from softground.contact.linear import solve_spd_fast
 from softground.contact.problem import LocalModel, StepProblem, product
+from softground.media.base import LawAlongLine
 
 
 class Newton(eqx.Module):
@@ -220,7 +221,7 @@ def along(problem: StepProblem, state: Iterate):
     lines = jax.vmap(lambda law, *line: law.along(*line))(problem.laws, state.twists, state.twist_direction)
 
     def derivatives(length):
-        slopes, curvatures = jax.vmap(lambda line: line.derivatives(length))(lines)
+        slopes, curvatures = jax.vmap(each_slope)(lines, jnp.broadcast_to(length, len(state.twists)))
         slope, curvature = slopes.sum(), curvatures.sum()
         if problem.joints is not None:
             force, rate = problem.joints.response(state.v + length * state.direction)
@@ -230,6 +231,11 @@ def along(problem: StepProblem, state: Iterate):
         return inertial + problem.dt * slope, state.inertial_curvature + problem.dt * curvature
 
     return derivatives
+
+
+@jax.jit  # a function of its own, which native code can call for each foot
+def each_slope(line: LawAlongLine, length: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    return line.derivatives(length)
 
 
 def _resolution(hessian: Float[Array, "nv nv"], v: Float[Array, " nv"]) -> Float[Array, ""]:

@@ -26,6 +26,16 @@ def product(matrix: Float[Array, "*b m n"], vector: Float[Array, " n"]) -> Float
     return (matrix * vector).sum(-1)
 
 
+@jax.jit  # a function of its own, which native code can call for each foot
+def each_response(law: Law, twist: Float[Array, " n"]) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
+    return law.response(twist)
+
+
+@jax.jit
+def each_wrench(law: Law, twist: Float[Array, " n"]) -> Float[Array, " n"]:
+    return law.wrench(twist)
+
+
 class LocalModel(NamedTuple):
     """Forces at one velocity and how they change with it."""
 
@@ -50,14 +60,14 @@ class StepProblem(eqx.Module):
 
     def local_model(self, v: Float[Array, " nv"], twists: Float[Array, "f n"]) -> LocalModel:
         """Forces and stiffnesses at v; the twists come separately so that a warm start may differ."""
-        wrench, stiffness = jax.vmap(lambda law, u: law.response(u))(self.laws, twists)
+        wrench, stiffness = jax.vmap(each_response)(self.laws, twists)
         if self.joints is None:
             return LocalModel(wrench, stiffness, jnp.zeros_like(v), jnp.zeros_like(v))
         return LocalModel(wrench, stiffness, *self.joints.response(v))
 
     def forces(self, v: Float[Array, " nv"]) -> tuple[Float[Array, "f n"], Float[Array, " nv"]]:
         """Wrench on every foot and force on every joint at velocity v."""
-        wrench = jax.vmap(lambda law, u: law.wrench(u))(self.laws, self.twists(v))
+        wrench = jax.vmap(each_wrench)(self.laws, self.twists(v))
         joint = jnp.zeros_like(v) if self.joints is None else self.joints.response(v)[0]
         return wrench, joint
 

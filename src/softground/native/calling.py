@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.custom_batching import custom_vmap
 
+from softground.native import ffi, gpu
 from softground.native.errors import NotNative
-from softground.native.ffi import register
 from softground.native.llvm import LANES, module_text
 from softground.native.program import Buffer, Interface, Program
 
@@ -19,7 +19,7 @@ from softground.native.program import Buffer, Interface, Program
 def native(
     program: Program, shapes: Sequence[tuple[int, ...]] | None = None, lanes: int | None = None
 ) -> Callable[..., tuple[jax.Array, ...]]:
-    """A program for the CPU: a function of one array per input that returns one per output, of `shapes`."""
+    """A program as a function of one array per input that returns one per output, of `shapes`."""
     shapes = [(buffer.size,) for buffer in program.outputs] if shapes is None else shapes
     return calling(program.interface, module_text(program), lambda: program, shapes, lanes)
 
@@ -36,7 +36,7 @@ def calling(
     It can be used inside of `jit`, `scan`, `while_loop` and `vmap`, which makes a batch one call; it has no derivative.
     Inputs may have any shape of the right size. A batch is compiled for itself when it is first met: `lanes` of its
     rows are computed side by side (by default as many as a vector holds), and XLA's threads share it, if it has
-    several.
+    several. On a GPU every row has a thread, and one row is a batch.
     """
     lanes = LANES[interface.precision] if lanes is None else lanes
     results = [
@@ -48,9 +48,14 @@ def calling(
             raise ValueError(f"an output of {buffer.size} numbers cannot have the shape {result.shape}")
     made = cache(make)  # at most once, for one row and for batches
 
+    def name(lanes: int = 1) -> str:
+        if platform() == "cpu":
+            return ffi.register(key, made, lanes)
+        return gpu.register(key, made, interface)
+
     @custom_vmap
     def one(*arrays):
-        return tuple(jax.ffi.ffi_call(register(key, made), results)(*arrays))
+        return tuple(jax.ffi.ffi_call(name(), results)(*arrays))
 
     @one.def_vmap
     def _many(rows, batched, *arrays):
@@ -59,7 +64,7 @@ def calling(
             for array, has_rows in zip(arrays, batched, strict=True)
         ]
         many = [jax.ShapeDtypeStruct((rows, *result.shape), result.dtype) for result in results]
-        call = jax.ffi.ffi_call(register(key, made, lanes), many, vmap_method="broadcast_all")
+        call = jax.ffi.ffi_call(name(lanes), many, vmap_method="broadcast_all")
         return tuple(call(*arrays)), (True,) * len(many)
 
     def function(*arrays: jax.Array) -> tuple[jax.Array, ...]:
@@ -67,6 +72,16 @@ def calling(
         return one(*arrays)
 
     return function
+
+
+def platform() -> str:
+    """Where JAX computes what is now being traced, "cpu" or "gpu"; NotNative elsewhere."""
+    chosen = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
+    found = jax.default_backend() if chosen is None else getattr(chosen, "platform", chosen)
+    found = {"cuda": "gpu"}.get(found, found)
+    if found not in ("cpu", "gpu"):
+        raise NotNative(f"native code is made for processors and for NVIDIA's GPUs, and JAX computes on {found}")
+    return found
 
 
 def dtype_of(program: Interface, buffer: Buffer) -> np.dtype:

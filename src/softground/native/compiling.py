@@ -16,20 +16,25 @@ import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
-from softground.native.calling import calling
+from softground.native.calling import calling, platform
 from softground.native.scalarise import interface_of, scalarise_jaxpr
 
 
 def natively(function: Callable, *examples) -> Callable:
     """The function as native code, for arguments (pytrees of arrays) with the shapes and types of the examples.
 
-    For the CPU; works inside of `jit`, `scan`, `while_loop` and `vmap`, and has no derivative. Raises `NotNative` where
-    the function, or this machine, has no native form.
+    For the CPU or the GPU, whichever JAX computes on while it is traced; works inside of `jit`, `scan`, `while_loop`
+    and `vmap`, and has no derivative. Raises `NotNative` where the function, or this machine, has no native form.
     """
     closed, shapes = jax.make_jaxpr(function, return_shape=True)(*examples)
     leaves, structure = jax.tree.flatten(shapes)
     key = f"{sources_digest()} {digest(closed)}"
-    call = calling(interface_of(closed), key, lambda: scalarise_jaxpr(closed), [x.shape for x in leaves])
+    call = calling(
+        interface_of(closed),
+        key,
+        lambda: scalarise_jaxpr(closed, row_by_row=platform() == "gpu"),
+        [x.shape for x in leaves],
+    )
     return lambda *arguments: jax.tree.unflatten(structure, call(*jax.tree.leaves(arguments)))
 
 

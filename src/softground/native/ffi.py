@@ -18,13 +18,33 @@ import jax
 from softground.native.errors import NotNative
 from softground.native.llvm import module_text
 from softground.native.machine import address, machine_code
-from softground.native.program import Program
+from softground.native.program import Interface, Program
 from softground.native.sharing import sharing_text
 from softground.native.writer import Writer
 
 HANDLER = "softground_handler"
-#: Versions of the interface whose structures are laid out as below.
-KNOWN_VERSIONS = frozenset({(0, 3)})
+#: How the structures of the interface that handlers use begin, by their fields (_: one that they do not use). The
+#: numbers below stand on it.
+LAYOUT = {
+    name: fields.split()
+    for name, fields in {
+        "CallFrame": "struct_size extension_start api ctx stage args rets",
+        "Args": "struct_size extension_start size types args",
+        "Rets": "struct_size extension_start size types rets",
+        "Buffer": "struct_size extension_start dtype data rank dims",
+        "(?:Extension_Base|InternalExtension)": "struct_size type next",
+        "Metadata_Extension": "extension_base metadata",
+        "Metadata": "struct_size api_version traits",
+        "Api_Version": "struct_size extension_start major_version minor_version",
+        "Error_Create_Args": "struct_size extension_start message errc",
+        "Error_Destroy_Args": "struct_size extension_start error",
+        "Stream_Get_Args": "struct_size extension_start ctx stream",
+        "ThreadPool_Schedule_Args": "struct_size extension_start ctx task data",
+        "ThreadPool_NumThreads_Args": "struct_size extension_start ctx num_threads",
+        "Api": "struct_size extension_start api_version internal_api Error_Create _ Error_Destroy _ Stream_Get _ _ _ _ "
+        "_ _ ThreadPool_Schedule ThreadPool_NumThreads",
+    }.items()
+}
 
 # Bytes from the start of a structure of the interface (64-bit machines).
 _FRAME_EXTENSION, _FRAME_ARGUMENTS, _FRAME_RESULTS = 8, 72, 112
@@ -72,26 +92,50 @@ def interface_version() -> tuple[int, int]:
     """Version of XLA's interface in this jaxlib; NotNative if it is one that we do not know."""
     header = Path(jax.ffi.include_dir(), "xla", "ffi", "api", "c_api.h")
     try:
-        found = dict(re.findall(r"#define XLA_FFI_API_(MAJOR|MINOR) (\d+)", header.read_text()))
-        version = int(found["MAJOR"]), int(found["MINOR"])
-    except (OSError, KeyError) as error:
-        raise NotNative(f"native code needs the version of XLA's interface, but {header} does not tell it") from error
-    return check_version(version)
+        return version_of(header.read_text())
+    except OSError as error:
+        raise NotNative(f"native code needs the version of XLA's interface, but {header} cannot be read") from error
 
 
-def check_version(version: tuple[int, int]) -> tuple[int, int]:
-    if version not in KNOWN_VERSIONS:
-        known = ", ".join(f"{major}.{minor}" for major, minor in sorted(KNOWN_VERSIONS))
+def version_of(header: str) -> tuple[int, int]:
+    """Version of the interface that a header describes; NotNative if its structures do not begin as ours.
+
+    New versions add fields at the end and change names, so those that are laid out alike are served alike.
+    """
+    found = dict(re.findall(r"#define XLA_FFI_API_(MAJOR|MINOR) (\d+)", header))
+    version = int(found.get("MAJOR", -1)), int(found.get("MINOR", -1))
+    strange = [name for name, known in LAYOUT.items() if not _begins(_fields(header, name), known)]
+    if version[0] != 0 or version[1] < 0 or strange:
         raise NotNative(
-            f"native code knows XLA's foreign-function interface {known}; this jaxlib has {version[0]}.{version[1]}: "
-            "install the versions of constraints.txt"
+            f"native code does not know version {version[0]}.{version[1]} of XLA's foreign-function interface"
+            f"{' (' + ', '.join(strange) + ' differ)' if strange else ''}: install the versions of constraints.txt"
         )
     return version
+
+
+def _begins(fields: list[str], known: list[str]) -> bool:
+    return len(fields) >= len(known) and all(b in ("_", a) for a, b in zip(fields, known, strict=False))
+
+
+def _fields(header: str, structure: str) -> list[str]:
+    """Names of the fields of a structure, in order."""
+    found = re.search(rf"struct XLA_FFI_{structure} {{(.*?)\n}}", header, re.DOTALL)
+    text = re.sub(r"//[^\n]*", "", found[1]) if found else ""
+    return [re.sub(r"^XLA_FFI_", "", name) for name in re.findall(r"(\w+)\)?\s*;", text)]
 
 
 def handler_text(program: Program, version: tuple[int, int]) -> str:
     """The handler of a program whose `@share` stands in the same module."""
     writer = Writer(program.precision)
+    begin_handler(writer, version)
+    data, rows = pointers_and_rows(writer, program.interface)
+    writer.line(f"call void @share(ptr %frame, ptr {data}, i64 {rows})")
+    writer.line("ret ptr null")
+    return "\n".join([*writer.lines, "}", ""])
+
+
+def begin_handler(writer: Writer, version: tuple[int, int], traits: int = 0) -> None:
+    """A handler that has answered XLA's question for its version and traits, and is now to compute."""
     writer.lines.append(f"define ptr @{HANDLER}(ptr %frame) nounwind {{")
     writer.begin("entry")
     extension = _pointer(writer, "%frame", _FRAME_EXTENSION)
@@ -101,30 +145,26 @@ def handler_text(program: Program, version: tuple[int, int]) -> str:
     writer.line(f"br i1 {writer.let(f'icmp eq i32 {kind}, {_TYPE_METADATA}')}, label %metadata, label %execute")
     writer.begin("metadata")
     metadata = _pointer(writer, extension, _EXTENSION_METADATA)
-    for offset, number in zip((_METADATA_MAJOR, _METADATA_MINOR, _METADATA_TRAITS), (*version, 0), strict=True):
+    for offset, number in zip((_METADATA_MAJOR, _METADATA_MINOR, _METADATA_TRAITS), (*version, traits), strict=True):
         writer.line(f"store i32 {number}, ptr {_place(writer, metadata, offset)}")
     writer.line("ret ptr null")
     writer.begin("execute")
-    inputs = _buffers(writer, _FRAME_ARGUMENTS, len(program.inputs))
-    outputs = _buffers(writer, _FRAME_RESULTS, len(program.outputs))
-    _rows(writer, program, inputs, outputs)
-    return "\n".join([*writer.lines, "}", ""])
 
 
-def _rows(writer: Writer, program: Program, inputs: list[str], outputs: list[str]) -> None:
-    """Call the program for each row. How many there are, an output tells: its numbers over those of a row."""
-    told = next((k for k, buffer in enumerate(program.outputs) if buffer.size), None)
-    if told is None:
-        writer.line("ret ptr null")
-        return
-    numbers = _numbers(writer, outputs[told])
-    rows = writer.let(f"udiv i64 {numbers}, {program.outputs[told].size}")
-    buffers = len(inputs) + len(outputs)
-    data = writer.let(f"alloca [{buffers} x ptr]")
+def pointers_and_rows(writer: Writer, interface: Interface) -> tuple[str, str]:
+    """A table of where the data of inputs and outputs begin, and the number of rows.
+
+    How many rows there are, an output tells: its numbers over those of a row; none if there is nothing to compute.
+    """
+    inputs = _buffers(writer, _FRAME_ARGUMENTS, len(interface.inputs))
+    outputs = _buffers(writer, _FRAME_RESULTS, len(interface.outputs))
+    data = writer.let(f"alloca [{len(inputs) + len(outputs)} x ptr]")
     for k, buffer in enumerate((*inputs, *outputs)):
         writer.line(f"store ptr {_pointer(writer, buffer, _BUFFER_DATA)}, ptr {_place(writer, data, 8 * k)}")
-    writer.line(f"call void @share(ptr %frame, ptr {data}, i64 {rows})")
-    writer.line("ret ptr null")
+    told = next((k for k, buffer in enumerate(interface.outputs) if buffer.size), None)
+    if told is None:
+        return data, "0"
+    return data, writer.let(f"udiv i64 {_numbers(writer, outputs[told])}, {interface.outputs[told].size}")
 
 
 def rows_text(program: Program, lanes: int = 1) -> str:

@@ -5,19 +5,14 @@ llvmlite brings LLVM along, so no compiler is needed on a user's machine.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from softground.cache import programs_folder
-from softground.errors import OutputError
 from softground.native.errors import NotNative
-from softground.whole_file import write_whole
+from softground.native.kept import digest_of, kept
 
 #: LLVM's level of optimisation. Its search for vectors in straight code is left out: in a program of 12,000 statements
 #: it took three quarters of the time to compile and gained 6 %.
@@ -30,15 +25,13 @@ def machine_code(key: str, write: Callable[[], str] | None = None) -> tuple[str,
     key: what the program is known by; its text, unless `write` makes that, which is asked only if it must be compiled.
     """
     machine = _machine()
-    digest = hashlib.sha256("\n".join([machine.identity, key]).encode()).hexdigest()[:32]
-    file = programs_folder() / "native" / f"{digest}.o"
-    kept = _read(file)
-    if kept is None:
-        kept = machine.compile(key if write is None else write())
-        content = hashlib.sha256(kept).digest() + kept
-        with suppress(OutputError, OSError):  # a disk that is full or read-only costs the next process a compilation
-            write_whole(file, lambda path: path.write_bytes(content))
-    return digest, kept
+    digest = digest_of(machine.identity, key)
+    return digest, kept(f"{digest}.o", lambda: machine.compile(key if write is None else write()))
+
+
+def passing_code(text: str) -> bytes:
+    """Object code that is not kept: what holds addresses of this process is of no use to another."""
+    return _machine().compile(text)
 
 
 def address(name: str, code: bytes, symbol: str) -> int:
@@ -51,16 +44,6 @@ def address(name: str, code: bytes, symbol: str) -> int:
 
 
 _LOADED: list[Any] = []  # XLA keeps addresses, and has no way to give them back
-
-
-def _read(file: Path) -> bytes | None:
-    """Object code in a file; None if there is none, or it is damaged."""
-    try:
-        content = file.read_bytes()
-    except OSError:
-        return None
-    digest, code = content[:32], content[32:]
-    return code if hashlib.sha256(code).digest() == digest else None
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,13 @@ def ordered(program: Program) -> Program:
 
 def _ordered(block: Block, results: Iterable[Operand]) -> list[Statement]:
     block = [_inside_ordered(statement) for statement in block]
-    makers = {value: k for k, statement in enumerate(block) for value in made(statement)}
-    before = _before(block, makers)
+    makers = _makers(block)
     roots = [makers[x] for x in results if x in makers]
-    return [block[k] for k in _post_order([*roots, *range(len(block))], before)]
+    return [block[k] for k in _post_order([*roots, *range(len(block))], before(block))]
+
+
+def _makers(block: Block) -> dict[Operand, int]:
+    return {value: k for k, statement in enumerate(block) for value in made(statement)}
 
 
 def _inside_ordered(statement: Statement) -> Statement:
@@ -46,11 +49,12 @@ def _inside_ordered(statement: Statement) -> Statement:
             return statement
 
 
-def _before(block: Block, makers: dict) -> list[list[int]]:
+def before(block: Block) -> list[list[int]]:
     """For each statement those that it must follow: makers of its operands, and accesses to the same memory."""
+    makers = _makers(block)
     writers: dict[LocalArray, list[int]] = defaultdict(list)
     readers: dict[LocalArray, list[int]] = defaultdict(list)
-    before = []
+    found = []
     for k, statement in enumerate(block):
         needs = [makers[x] for x in all_used(statement) if x in makers]
         reads, writes = memory(statement)
@@ -62,11 +66,11 @@ def _before(block: Block, makers: dict) -> list[list[int]]:
             readers[array].append(k)
         for array in writes:
             writers[array].append(k)
-        before.append(list(dict.fromkeys(x for x in needs if x != k)))
-    return before
+        found.append(list(dict.fromkeys(x for x in needs if x != k)))
+    return found
 
 
-def _post_order(roots: Iterable[int], before: list[list[int]]) -> list[int]:
+def _post_order(roots: Iterable[int], earlier: list[list[int]]) -> list[int]:
     done: dict[int, None] = {}
     for root in roots:
         stack = [(root, False)]
@@ -78,5 +82,5 @@ def _post_order(roots: Iterable[int], before: list[list[int]]) -> list[int]:
                 done[here] = None
             else:
                 stack.append((here, True))
-                stack += ((other, False) for other in reversed(before[here]) if other not in done)
+                stack += ((other, False) for other in reversed(earlier[here]) if other not in done)
     return list(done)

@@ -17,8 +17,8 @@ import jax
 import jax.numpy as jnp
 
 from softground.arrays import is_known
+from softground.native.calling import platform
 from softground.native.compiling import natively
-from softground.native.errors import NotNative
 
 #: Steps from which on making native code takes less time than it saves, on one core.
 PAYS_FROM = 200_000
@@ -26,8 +26,7 @@ PAYS_FROM = 200_000
 
 def native_step(step: Callable[..., Any], simulator: Any, state: Any, control: Any) -> Any:
     """`step(simulator, state, control)` by native code; raises `NotNative` where there is none for it."""
-    if jax.default_backend() != "cpu":
-        raise NotNative(f"native code is made for processors, and JAX computes on {jax.default_backend()}")
+    platform()
     is_input = (lambda leaf: not is_known(leaf), eqx.is_array_like, eqx.is_array_like)
     inputs, constants = eqx.partition((simulator, state, control), is_input)
     inputs = jax.tree.map(lambda leaf: _in_precision(leaf, state.q.dtype), inputs)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from softground.native.errors import NotNative
@@ -20,6 +21,8 @@ from softground.native.scalars import Builder, Operands, Region, count, operands
 
 #: Functions of fewer statements are inlined wherever they are called.
 SMALL = 200
+#: How the name of a function begins that is made for `vmap`: it is called for each row where programs are to be short.
+EACH = "each_"
 
 
 @primitive("custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "closed_call", "core_call", "remat2")
@@ -30,17 +33,41 @@ def inlined(build: Builder, equation, inputs):
 
 @primitive("jit", "pjit")
 def jitted(build: Builder, equation, inputs):
-    closed = callee(equation)
+    closed, name = callee(equation), equation.params["name"]
+    if name.startswith(EACH):
+        outputs = _row_by_row(build, name, closed, inputs) if build.row_by_row else None
+        return evaluate(build, closed, inputs) if outputs is None else outputs
     if build.call_counts.get(id(closed.jaxpr), 0) < 2:
         return evaluate(build, closed, inputs)
-    made = _outlined(build, equation.params["name"], closed, inputs)
-    if made.size < SMALL:
-        return evaluate(build, closed, inputs)
+    made = _outlined(build, name, closed, inputs)
+    return evaluate(build, closed, inputs) if made.size < SMALL else _called(build, made, inputs)
+
+
+def _called(build: Builder, made: Outlined, inputs: list[Operands]) -> list[Operands]:
     arguments = tuple(dict.fromkeys(x for array in inputs for x in array.ravel().tolist() if type(x) is Value))
     results = build.call(made.function, arguments)
     known: dict[Operand, Operand] = dict(zip(made.function.parameters, arguments, strict=True))
     known.update(zip(made.function.results, results, strict=True))
     return [operands_of([known.get(x) or x for x in output.ravel().tolist()], output.shape) for output in made.outputs]
+
+
+def _row_by_row(build: Builder, name: str, closed: ClosedJaxpr, inputs: list[Operands]) -> list[Operands] | None:
+    """A function that `vmap` applies to every row of its inputs, made once and called for each; None where it is small,
+    or where the rows are not treated alike.
+
+    It is made of inputs in which all rows are one and the same, so that its outputs are too.
+    """
+    rows = {array.shape[0] if array.ndim else 0 for array in (*inputs, *closed.out_avals)}
+    if len(rows) != 1 or not min(rows):
+        return None
+    found = []
+    for row in range(min(rows)):
+        alike = [np.broadcast_to(array[row : row + 1], array.shape) for array in inputs]
+        made = _outlined(build, name, closed, alike)
+        if made.size < SMALL or any((output != output[:1]).any() for output in made.outputs):
+            return None
+        found.append([output[0] for output in _called(build, made, alike)])
+    return [np.stack(outputs) for outputs in zip(*found, strict=True)]
 
 
 def callee(equation) -> ClosedJaxpr:

@@ -1,0 +1,237 @@
+"""A scalar program as text of CUDA C++: a kernel that computes one row of a batch in each thread.
+
+Every function of the program is a function of the device that returns its results in a structure, blocks are blocks,
+loops are loops. Nothing is included, so that NVRTC needs no headers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from softground.native.cuda_operations import PREAMBLE, expression, literal
+from softground.native.local_arrays import LocalArrays, local_arrays
+from softground.native.program import (
+    Block,
+    Buffer,
+    Call,
+    Compute,
+    Function,
+    If,
+    Kind,
+    Load,
+    LocalArray,
+    Operand,
+    Program,
+    Store,
+    Value,
+    While,
+)
+from softground.native.traversal import walk
+
+KERNEL = "softground_kernel"
+#: Threads of a block. A robot's step takes all the registers that a thread can have, so few threads share a processor
+#: whatever the size; small blocks spread a few thousand robots over all of them.
+BLOCK = 64
+#: Bytes of tables in constant memory, of 64 KiB: what all threads read at one place (rows of a matrix, in a loop) costs
+#: nothing there. Tables beyond lie in global memory.
+_CONSTANT_BYTES = 48 * 1024
+
+
+def kernel_text(program: Program) -> str:
+    """The whole program. The kernel's parameters: pointers to all inputs and all outputs, and the number of rows."""
+    writer = _Writer(program.precision, local_arrays(program))
+    for k, function in enumerate(program.functions):
+        writer.functions[function] = f"f{k}"
+        _callee(writer, function)
+    _kernel(writer, program)
+    real = "double" if program.precision == 64 else "float"
+    return "\n".join([f"typedef {real} real;", PREAMBLE[program.precision], *writer.tables, *writer.lines, ""])
+
+
+@dataclass
+class _Writer:
+    """Text as it grows. Values get names as they are made."""
+
+    precision: int
+    arrays: LocalArrays
+    lines: list[str] = field(default_factory=list)
+    tables: list[str] = field(default_factory=list)
+    names: dict[Value, str] = field(default_factory=dict)
+    functions: dict[Function, str] = field(default_factory=dict)
+    pointers: dict[LocalArray, str] = field(default_factory=dict)
+    indent: str = ""
+    _count: int = 0
+    _constant_bytes: int = 0
+
+    def line(self, text: str) -> None:
+        self.lines.append(self.indent + text)
+
+    def open(self, head: str) -> None:
+        self.line(f"{head} {{")
+        self.indent += "  "
+
+    def close(self) -> None:
+        self.indent = self.indent[2:]
+        self.line("}")
+
+    def fresh(self, stem: str = "t") -> str:
+        self._count += 1
+        return f"{stem}{self._count}"
+
+    def operand(self, operand: Operand) -> str:
+        if isinstance(operand, Value):
+            return self.names[operand]
+        return literal(operand.kind, operand.number, self.precision)
+
+    def let(self, value: Value, text: str) -> None:
+        name = self.names[value] = self.fresh()
+        self.line(f"const {_TYPES[value.kind]} {name} = {text};")
+
+    def variable(self, value: Value, start: str | None = None) -> str:
+        """A name that is assigned to."""
+        name = self.names[value] = self.fresh("x")
+        self.line(f"{_TYPES[value.kind]} {name}{'' if start is None else f' = {start}'};")
+        return name
+
+    def table(self, array: LocalArray) -> str:
+        """Constants of the program, which all threads share."""
+        numbers = ", ".join(literal(array.kind, number, self.precision) for number in array.start or ())
+        size = array.size * {"float": self.precision // 8, "int": 4, "bool": 1}[array.kind]
+        fits = self._constant_bytes + size <= _CONSTANT_BYTES
+        self._constant_bytes += size if fits else 0
+        name = self.fresh("table")
+        place = "__constant__" if fits else "__device__"
+        self.tables.append(f"static {place} const {_TYPES[array.kind]} {name}[{array.size}] = {{{numbers}}};")
+        return name
+
+
+_TYPES: dict[Kind, str] = {"float": "real", "int": "int", "bool": "bool"}
+
+
+def _callee(writer: _Writer, function: Function) -> None:
+    """A function that is not inlined: its code is in the processor's memory of instructions once."""
+    name = writer.functions[function]
+    writer.open(f"struct {name}_results")
+    for k, result in enumerate(function.results):
+        writer.line(f"{_TYPES[result.kind]} r{k};")
+    writer.close()
+    writer.lines[-1] += ";"
+    parameters = ", ".join(f"const {_TYPES[p.kind]} a{k}" for k, p in enumerate(function.parameters))
+    writer.line(f"// {function.name}")
+    writer.open(f"static __device__ __noinline__ {name}_results {name}({parameters})")
+    writer.names.update((parameter, f"a{k}") for k, parameter in enumerate(function.parameters))
+    _place_arrays(writer, function)
+    _block(writer, function.body)
+    writer.line(f"{name}_results r;")
+    for k, result in enumerate(function.results):
+        writer.line(f"r.r{k} = {writer.operand(result)};")
+    writer.line("return r;")
+    writer.close()
+
+
+def _kernel(writer: _Writer, program: Program) -> None:
+    kinds = [_stored(buffer) for buffer in (*program.inputs, *program.outputs)]
+    inputs = [f"const {kind}* __restrict__ in{k}" for k, kind in enumerate(kinds[: len(program.inputs)])]
+    outputs = [f"{kind}* __restrict__ out{k}" for k, kind in enumerate(kinds[len(program.inputs) :])]
+    parameters = ", ".join([*inputs, *outputs, "const long long rows"])
+    writer.open(f'extern "C" __global__ void __launch_bounds__({BLOCK}) {KERNEL}({parameters})')
+    writer.line("const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;")
+    writer.line("if (row >= rows) return;")
+    values = iter(program.main.parameters)
+    for place, buffer in _places("in", program.inputs):
+        value = next(values)
+        writer.let(value, f"{place} != 0" if buffer.kind == "bool" else f"({_TYPES[value.kind]}){place}")
+    _place_arrays(writer, program.main)
+    _block(writer, program.main.body)
+    results = iter(program.main.results)
+    for place, _ in _places("out", program.outputs):
+        writer.line(f"{place} = {writer.operand(next(results))};")
+    writer.close()
+
+
+def _places(stem: str, buffers: Sequence[Buffer]) -> Iterator[tuple[str, Buffer]]:
+    """Every number of a row."""
+    for k, buffer in enumerate(buffers):
+        for index in range(buffer.size):
+            yield f"{stem}{k}[row * {buffer.size} + {index}]", buffer
+
+
+def _stored(buffer: Buffer) -> str:
+    """Type of a buffer's numbers in memory: a bool is a byte."""
+    if buffer.kind == "bool":
+        return "unsigned char"
+    return "long long" if buffer.kind == "int" and buffer.bits == 64 else _TYPES[buffer.kind]
+
+
+def _place_arrays(writer: _Writer, function: Function) -> None:
+    """Give every array of a function its memory, as the function begins."""
+    for array in dict.fromkeys(s.array for s in walk(function.body) if isinstance(s, Load | Store)):
+        if writer.arrays.in_memory(array):
+            name = writer.pointers[array] = writer.fresh("memory")
+            writer.line(f"{_TYPES[array.kind]} {name}[{array.size}];")
+            if array.start is not None:
+                start = writer.table(array)
+                writer.line(f"for (int k = 0; k < {array.size}; k++) {name}[k] = {start}[k];")
+        elif array not in writer.pointers:
+            writer.pointers[array] = writer.table(array)
+
+
+def _block(writer: _Writer, block: Block) -> None:
+    for statement in block:
+        match statement:
+            case Compute(operation, arguments, result):
+                names = [writer.operand(x) for x in arguments]
+                writer.let(result, expression(operation, arguments[-1].kind, names, writer.precision))
+            case Load(array, index, result):
+                writer.let(result, f"{writer.pointers[array]}[{_inside(writer, index, array.size)}]")
+            case Store(array, index, value):
+                place = writer.operand(index)
+                stored = f"{writer.pointers[array]}[{place}] = {writer.operand(value)};"
+                writer.line(f"if ((unsigned){place} < {array.size}u) {stored}")
+            case If():
+                _if(writer, statement)
+            case While():
+                _while(writer, statement)
+            case Call(function, arguments, results):
+                name, memory = writer.functions[function], writer.fresh("r")
+                passed = ", ".join(map(writer.operand, arguments))
+                writer.line(f"const {name}_results {memory} = {name}({passed});")
+                writer.names.update((result, f"{memory}.r{k}") for k, result in enumerate(results))
+
+
+def _inside(writer: _Writer, index: Operand, size: int) -> str:
+    if isinstance(index, Value):
+        return f"inside({writer.operand(index)}, {size})"
+    return str(min(max(int(index.number), 0), size - 1))
+
+
+def _if(writer: _Writer, statement: If) -> None:
+    results = [writer.variable(result) for result in statement.results]
+    for head, block, values in (
+        (f"if ({writer.operand(statement.flag)})", statement.then, statement.then_values),
+        ("else", statement.otherwise, statement.otherwise_values),
+    ):
+        writer.open(head)
+        _block(writer, block)
+        for name, value in zip(results, values, strict=True):
+            writer.line(f"{name} = {writer.operand(value)};")
+        writer.close()
+
+
+def _while(writer: _Writer, statement: While) -> None:
+    starts = list(map(writer.operand, statement.start))
+    names = [writer.variable(v, start) for v, start in zip(statement.variables, starts, strict=True)]
+    writer.line("#pragma unroll 1")
+    writer.open("while (true)")
+    _block(writer, statement.condition)
+    writer.line(f"if (!{writer.operand(statement.flag)}) break;")
+    _block(writer, statement.body)
+    following = []
+    for variable, value in zip(statement.variables, statement.next, strict=True):
+        following.append(writer.fresh("n"))  # all are computed before the first is replaced
+        writer.line(f"const {_TYPES[variable.kind]} {following[-1]} = {writer.operand(value)};")
+    for name, new in zip(names, following, strict=True):
+        writer.line(f"{name} = {new};")
+    writer.close()
+    writer.names.update(zip(statement.results, names, strict=True))
