@@ -3,7 +3,6 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from softground.native.program import Call
 from softground.native.scalarise import scalarise
@@ -84,16 +83,15 @@ def each_large(x, y):
     return large(x, 1.3)[0] * y, (x * y).sum()
 
 
-@pytest.mark.parametrize("row_by_row", [True, False])
-def test_rows_of_vmap_are_calls_where_programs_are_to_be_short(row_by_row):
+def test_rows_of_vmap_are_calls():
     def function(x, scale):
         return jax.vmap(each_large)(x, scale)
 
     x, scale = np.linspace(-1, 1, 36).reshape(3, 12), np.array([1.0, 2.0, 3.0])
-    program = scalarise(function, x, scale, row_by_row=row_by_row)
+    program = scalarise(function, x, scale)
     compare(program, function, x, scale)
-    assert len(calls(program)) == (3 if row_by_row else 0)
-    assert len(program.functions) == row_by_row
+    assert len(calls(program)) == 3
+    assert len(program.functions) == 1
 
 
 def test_rows_that_differ_are_written_out():
@@ -104,6 +102,6 @@ def test_rows_that_differ_are_written_out():
         return jax.vmap(lambda row: large(row, 1.3)[0])(x) * np.array([[1.0], [2.0], [3.0]])
 
     x = np.linspace(-1, 1, 36).reshape(3, 12)
-    program = scalarise(each_differs, x, row_by_row=True)
+    program = scalarise(each_differs, x)
     compare(program, each_differs, x)
     assert not calls(program)

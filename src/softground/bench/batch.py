@@ -21,6 +21,7 @@ from softground.bridges.rigid_peer import rigid_peer
 from softground.contact import BatchNewton, Newton
 from softground.simulation import Simulator, State
 from softground.simulation.batch import rollout_batch
+from softground.simulation.simulator import Backend
 
 #: Temperature in batches, W: in float32 a lower one is lost in rounding.
 EPS = 0.02
@@ -67,35 +68,35 @@ def measure(
 
 
 def _compare(motion: Motion, batch: int, steps: int, dt: float, repeats: int, eps: float) -> dict:
-    simulator, states = _softground(motion, batch, dt, eps)
-    ours = jax.jit(lambda states: rollout_batch(simulator, states, motion.policy, steps))
-    peer = _Mjx(motion, dt)
-    theirs, data = jax.jit(lambda data: peer.rollout(data, steps)), peer.data(states)
-    times = []
-    ours(states)
-    theirs(data)
-    for _ in range(repeats):
-        times.append([_seconds(ours, states), _seconds(theirs, data)])
+    native, xla = (_softground(motion, batch, dt, eps, backend) for backend in ("native", "xla"))
+    states, peer = native[1], _Mjx(motion, dt)
+    data = peer.data(states)
+    jobs = [
+        *(jax.jit(lambda s, one=one: rollout_batch(one, s, motion.policy, steps)) for one in (native[0], xla[0])),
+        jax.jit(lambda data: peer.rollout(data, steps)),
+    ]
+    starts = [states, states, data]
+    ends = [job(start) for job, start in zip(jobs, starts, strict=True)]  # compiled
+    times = [[_seconds(job, start) for job, start in zip(jobs, starts, strict=True)] for _ in range(repeats)]
     sample = jax.tree.map(lambda leaf: leaf[:SAMPLE], states)
-    shares = np.array([_converged(simulator, sample, motion, steps), peer.converged(sample, steps)])
-    all_steps = batch * steps / np.array(times)  # (repeats, 2) a second, whether converged or not
-    softground, mjx = np.median(all_steps, axis=0) * shares
+    shares = np.array(
+        [*(_converged(one[0], sample, motion, steps) for one in (native, xla)), peer.converged(sample, steps)]
+    )
+    rates = batch * steps / np.array(times) * shares  # (repeats, 3) converged steps a second
     return {
-        "softground": float(softground),
-        "mjx": float(mjx),
-        "ratio": float(np.median(np.divide(*(all_steps * shares).T))),
-        "converged": float(shares[0]),
-        "mjx_converged": float(shares[1]),
-        "ratio_of_all_steps": float(np.median(np.divide(*all_steps.T))),
-        "finite": bool(jnp.isfinite(ours(states).q).all()),
-        "mjx_finite": bool(jnp.isfinite(theirs(data)).all()),
+        **dict(zip(("native", "xla", "mjx"), map(float, np.median(rates, axis=0)), strict=True)),
+        "ratio": float(np.median(rates[:, 0] / rates[:, 2])),
+        "xla_ratio": float(np.median(rates[:, 1] / rates[:, 2])),
+        **dict(zip(("converged", "xla_converged", "mjx_converged"), map(float, shares), strict=True)),
+        "finite": all(bool(jnp.isfinite(end.q).all()) for end in ends[:2]),
+        "mjx_finite": bool(jnp.isfinite(ends[2]).all()),
     }
 
 
-def _softground(motion: Motion, batch: int, dt: float, eps: float) -> tuple[Simulator, State]:
+def _softground(motion: Motion, batch: int, dt: float, eps: float, backend: Backend) -> tuple[Simulator, State]:
     """Robots at the height of the motion, with random velocities."""
     solver = Newton() if jax.default_backend() == "cpu" else BatchNewton()
-    simulator = Simulator(motion.robot, media.sand(eps=eps), dt, solver=solver)
+    simulator = Simulator(motion.robot, media.sand(eps=eps), dt, solver=solver, backend=backend)
     one = simulator.initial_state(height=motion.height)
     states = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (batch, *leaf.shape)), one)
     velocity = 0.1 * jax.random.normal(jax.random.key(0), states.v.shape, states.v.dtype)

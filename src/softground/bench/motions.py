@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -57,7 +58,8 @@ def walking(name: str) -> Motion:
         raise OptionError(f"{name} does not walk without feedback: time it swaying, standing or falling")
     long = name == "robosimian"
     robot = Robot.load(name, posture="crouched" if long else None)
-    gait = trot(robot, **(LONG_TROT if long else TROT), start=0.1, ramp=0.2)
+    with jax.enable_x64(True):  # joints for the feet's path need it
+        gait = trot(robot, **(LONG_TROT if long else TROT), start=0.1, ramp=0.2)
     return Motion(robot, 0.005, np.asarray(gait.kp), np.asarray(gait.kd), gait.reference)
 
 

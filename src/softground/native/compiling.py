@@ -16,7 +16,7 @@ import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
-from softground.native.calling import calling, platform
+from softground.native.calling import calling
 from softground.native.scalarise import interface_of, scalarise_jaxpr
 
 
@@ -29,12 +29,7 @@ def natively(function: Callable, *examples) -> Callable:
     closed, shapes = jax.make_jaxpr(function, return_shape=True)(*examples)
     leaves, structure = jax.tree.flatten(shapes)
     key = f"{sources_digest()} {digest(closed)}"
-    call = calling(
-        interface_of(closed),
-        key,
-        lambda: scalarise_jaxpr(closed, row_by_row=platform() == "gpu"),
-        [x.shape for x in leaves],
-    )
+    call = calling(interface_of(closed), key, lambda: scalarise_jaxpr(closed), [x.shape for x in leaves])
     return lambda *arguments: jax.tree.unflatten(structure, call(*jax.tree.leaves(arguments)))
 
 

@@ -79,8 +79,8 @@ def _machine() -> _Machine:
     target = binding.Target.from_default_triple().create_target_machine(
         cpu=name, features=features, opt=_SPEED, reloc="pic", codemodel="small"
     )
-    # JITLink puts code and constants of a program side by side. The older linker takes memory for each wherever it finds
-    # some, and aborts the process where they end up further apart than an instruction can reach.
+    # JITLink puts code and constants of a program side by side. The older linker takes memory for each wherever there
+    # is some, and aborts the process where they end up further apart than an instruction can reach.
     linker = binding.create_lljit_compiler(
         binding.Target.from_default_triple().create_target_machine(cpu=name, features=features, jit=True),
         use_jit_link=True,

@@ -25,23 +25,23 @@ from softground.native.program import Buffer, Function, Interface, Program, Valu
 from softground.native.scalars import Builder, Operands, kind_of, operands_of
 
 
-def scalarise(function, *example_arguments, row_by_row: bool = False) -> Program:
+def scalarise(function, *example_arguments) -> Program:
     """The program of a function: its inputs are the leaves of the arguments in order, its outputs those of the result.
 
     Raises `NotNative` where the function does something that has no native form.
     """
-    return scalarise_jaxpr(jax.make_jaxpr(function)(*example_arguments), row_by_row)
+    return scalarise_jaxpr(jax.make_jaxpr(function)(*example_arguments))
 
 
-def scalarise_jaxpr(closed: ClosedJaxpr, row_by_row: bool = False) -> Program:
-    """The program of a jaxpr; short rather than straight with `row_by_row` (`primitives/functions.py`)."""
+def scalarise_jaxpr(closed: ClosedJaxpr) -> Program:
+    """The program of a jaxpr."""
     with _garbage_kept():
-        return _scalarised(closed, row_by_row)
+        return _scalarised(closed)
 
 
-def _scalarised(closed: ClosedJaxpr, row_by_row: bool) -> Program:
+def _scalarised(closed: ClosedJaxpr) -> Program:
     inputs, outputs = closed.in_avals, closed.out_avals
-    build = Builder(_precision([*inputs, *outputs]), row_by_row)
+    build = Builder(_precision([*inputs, *outputs]))
     build.call_counts = call_counts(closed.jaxpr)
     parameters = [_parameters(aval) for aval in inputs]
     results = evaluate(build, closed, parameters)

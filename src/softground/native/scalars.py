@@ -60,9 +60,8 @@ class Region:
 class Builder:
     """A program in the making."""
 
-    def __init__(self, precision: Literal[32, 64], row_by_row: bool = False):
+    def __init__(self, precision: Literal[32, 64]):
         self.precision: Literal[32, 64] = precision
-        self.row_by_row = row_by_row  # rather call a function for each row than write it out for all
         self.region = Region()
         self.functions: dict[Any, Any] = {}  # by what they are made of (`calls.py`)
         self.call_counts: dict[int, int] = {}  # of a jaxpr, by its identity

@@ -26,7 +26,7 @@ def rollout_batch(
 
     def one(state, memory):
         memory, now = controller(memory, state)
-        return simulator.step(state, now)[0], memory
+        return simulator.next_state(state, now), memory
 
     def advance(carry, _):
         return jax.vmap(one)(*carry), None

@@ -151,13 +151,21 @@ class Simulator(eqx.Module):
 
     def step(self, state: State, control: Control | Float[Array, " nu"] | None = None) -> tuple[State, Record]:
         """Advance by one time step under a control (a `Control`, or an array of torques)."""
+        return self._stepped(Simulator._step_by_xla, state, control)
+
+    def next_state(self, state: State, control: Control | Float[Array, " nu"] | None = None) -> State:
+        """Advance by one time step, without a record of it, which native code then does not make."""
+        return self._stepped(lambda *step: Simulator._step_by_xla(*step)[0], state, control)
+
+    def _stepped(self, step, state: State, control: Control | Float[Array, " nu"] | None):
+        """`step(self, state, control)` by native code or by XLA."""
         control = control if isinstance(control, Control) else Control(0.0 if control is None else control)
         if self.backend == "native":
             try:
-                return native_step(Simulator._step_by_xla, self, state, control)
+                return native_step(step, self, state, control)
             except NotNative as reason:
                 say_why_not(str(reason))
-        return self._step_by_xla(state, control)
+        return step(self, state, control)
 
     def for_steps(self, steps: int) -> Simulator:
         """This simulator, with the backend "auto" decided for so many steps."""

@@ -21,7 +21,7 @@ from softground.native.scalars import Builder, Operands, Region, count, operands
 
 #: Functions of fewer statements are inlined wherever they are called.
 SMALL = 200
-#: How the name of a function begins that is made for `vmap`: it is called for each row where programs are to be short.
+#: How the name of a function begins that is made for `vmap`: it is called for each row.
 EACH = "each_"
 
 
@@ -35,7 +35,7 @@ def inlined(build: Builder, equation, inputs):
 def jitted(build: Builder, equation, inputs):
     closed, name = callee(equation), equation.params["name"]
     if name.startswith(EACH):
-        outputs = _row_by_row(build, name, closed, inputs) if build.row_by_row else None
+        outputs = _row_by_row(build, name, closed, inputs)
         return evaluate(build, closed, inputs) if outputs is None else outputs
     if build.call_counts.get(id(closed.jaxpr), 0) < 2:
         return evaluate(build, closed, inputs)
