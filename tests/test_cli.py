@@ -69,7 +69,10 @@ def test_same_seed_same_numbers(tmp_path):
     ("arguments", "message"),
     [
         (["simulate", "nope"], "neither a file nor in the catalogue"),
-        (["simulate", "foot", "--ground", "cheese"], "must be one of beads, firm, foam, pebbles, sand, wedge"),
+        (
+            ["simulate", "foot", "--ground", "cheese"],
+            "must be one of beads, firm, foam, grains, mud, pebbles, sand, soil, wedge",
+        ),
         (["simulate", "foot", "--ground", "wedge"], "wedge needs a robot on half-cylinders"),
         (["simulate", "foot", "--seed", "3"], "--seed needs something random to be the seed of: give --perturb, too"),
         (["simulate", "foot", "--ground", "sand", "--stiffness", "1e6"], "for sand give a strength"),
@@ -83,6 +86,10 @@ def test_same_seed_same_numbers(tmp_path):
         (["simulate", "foot", "--ground", "firm", "--eps", "1"], "firm has no eps: its options are strength"),
         (["simulate", "foot", "--feet", "sol"], "unknown foot 'sol'"),
         (["simulate", "foot", "--lock", "knee_*"], "knee_"),
+        (["simulate", "foot", "--every", "0"], "--every must be positive, got 0"),
+        (["simulate", "foot", "--out", "."], "cannot write .: it is a folder"),
+        (["simulate", "foot", "--out", f"{__file__}/run.nc"], "is no folder that you may write to"),
+        (["simulate", "foot", "--video", "foot.avi"], "a video must end in .mp4 or .gif, got 'foot.avi'"),
         (["plot", "absent.nc"], "no run file at absent.nc"),
         (["bench", "robustness", "--states", "0"], "--states must be positive, got 0"),
         (["walk", "icub", "--stiffness", "-8e5"], "--stiffness must be positive, got -800000"),
@@ -100,7 +107,10 @@ def test_same_seed_same_numbers(tmp_path):
         (["walk", "biped", "--guess-stiffness", "1e6", "--estimate"], "guess-stiffness, estimate: for robots on flat"),
         (["acquire", "status", "absent"], "absent holds no campaign"),
         (["walk", "biped", "--ground", "sand", "--stiffness", "1e6"], "stiffness and damping are of springy ground"),
-        (["walk", "biped", "--ground", "mud"], "must be one of beads, firm, foam, pebbles, sand, wedge"),
+        (
+            ["walk", "biped", "--ground", "jelly"],
+            "must be one of beads, firm, foam, grains, mud, pebbles, sand, soil, wedge",
+        ),
         (["walk", "biped", "--strength", "0"], "--strength must be positive, got 0"),
     ],
 )
@@ -135,7 +145,7 @@ def test_media_and_version():
 
 
 def test_unexpected_errors_are_not_dressed_up(monkeypatch):
-    monkeypatch.setattr("softground.media.medium_of", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("softground.terrain.terrain_of", lambda *_, **__: 1 / 0)
     assert isinstance(call("simulate", "foot").exception, ZeroDivisionError)
 
 
@@ -167,7 +177,7 @@ def test_a_walk_that_falls_is_a_fall(tmp_path):
     [
         ("step", {"steps": {"robosimian walking on sand": {"ratio": 2.0}}, "dt": 0.002}),
         ("batch", {"device": "cpu", "batches": {"4096": {"softground": 1e6, "mjx": 5e5, "ratio": 2.0}}}),
-        ("robustness", {"states": 10, "not_finite": 0}),
+        ("robustness", {"states": 10, "not_finite": 0, "grounds": {"sand": {"not_converged": 3}}}),
     ],
 )
 def test_bench_prints_json_or_a_table(name, result, monkeypatch):

@@ -10,15 +10,17 @@ import softground
 PACKAGE = Path(softground.__file__).parent
 #: From the ground up. Those on one line do not know each other.
 LAYERS = [
-    {"errors", "arrays", "tables", "cache", "lazy", "closed_mesh"},
-    {"whole_file", "precision"},
+    {"errors", "tables", "cache", "lazy", "closed_mesh"},
+    {"arrays", "whole_file"},
     {"native"},
     {"robots", "surfaces"},
     {"media"},
+    {"terrain"},
     {"contact"},
     {"simulation"},
     {"runs"},
     {"experiments"},
+    {"validation"},
     {"control"},
     {"planning"},
     {"files"},

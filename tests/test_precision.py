@@ -7,13 +7,13 @@ import jax
 import pytest
 
 import softground as sg
+from softground.arrays import require_double
 from softground.control.whole_body import WholeBodyController
 from softground.errors import OptionError
 from softground.planning import Plan, solve
 from softground.planning.problem import walking_problem
 from softground.planning.sensitivity import slope_of_optimum
 from softground.planning.transcription import Transcription
-from softground.precision import require_double
 
 GAIT = Path(__file__).parent / "data" / "gait_0_1.nc"
 RUN = Path(__file__).parent / "data" / "run_0_1.nc"

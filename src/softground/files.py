@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from softground.errors import FileFormatError
-from softground.experiments.converters import ZHU2019_COLUMNS, read_any
 from softground.experiments.database import WrenchDatabase
-from softground.experiments.database_file import is_database
+from softground.experiments.database_file import ZHU2019_COLUMNS, is_database, read_any
 from softground.media import LearnedSpace, load_medium
 from softground.planning.plan import Plan, load_motion
 from softground.runs import Run

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-UNITS = {"m": "m", "mm": "mm", "rad": "rad", "n": "N", "j": "J", "us": "us"}
+UNITS = {"m": "m", "mm": "mm", "rad": "rad", "n": "N", "j": "J", "us": "us", "m_per_s": "m/s"}
 """Endings of keys that are units, and how they are written."""
+ROUNDING = 1e-12
+"""What is smaller, in the units of a result, is written as zero."""
 
 
 def print_rows(title: str, rows: dict[str, dict[str, Any]]) -> None:
@@ -24,23 +26,27 @@ def print_rows(title: str, rows: dict[str, dict[str, Any]]) -> None:
 
 
 def print_pairs(title: str, pairs: dict[str, Any]) -> None:
-    """A line for every entry."""
+    """A line for every entry that says something."""
     from rich.console import Console
     from rich.table import Table
 
     table = Table(title=title or None, title_justify="left", show_header=False)
     for name, value in pairs.items():
+        if value == "":
+            continue
         table.add_row(_label(name), _text(value))
     Console().print(table)
 
 
 def _text(value: Any) -> str:
     if isinstance(value, float):
+        value = 0.0 if abs(value) < ROUNDING else value
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     return f"{value:,}" if type(value) is int else str(value)
 
 
 def _label(name: str) -> str:
     """A key of a result as words: "distance_m" becomes "distance (m)"."""
-    words, _, unit = name.rpartition("_")
-    return f"{words} ({UNITS[unit]})".replace("_", " ") if words and unit in UNITS else name.replace("_", " ")
+    unit = max((unit for unit in UNITS if name.endswith(f"_{unit}")), key=len, default=None)
+    words = name.replace("_", " ")
+    return words if unit is None else f"{words[: -len(unit) - 1]} ({UNITS[unit]})"

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.interpolate import RBFInterpolator
 
 from softground import media
-from softground.contact import StepProblem
+from softground.contact import Contacts, StepProblem
 from softground.contact.feet import contact_jacobian, feet_in_ground
 from softground.media.base import FootInGround
 from softground.media.wrench_space import DepthTilt, SupportFunction, WrenchSpace
@@ -41,7 +41,8 @@ class Instances(NamedTuple):
             jnp.full(self.vertices.shape[:2], eps),
         )
         dt = jnp.full(len(self.mass), DT)
-        return StepProblem(*map(jnp.asarray, (self.mass, self.momentum, self.jacobian)), laws, None, dt)
+        contacts = Contacts(jnp.asarray(self.jacobian), laws)
+        return StepProblem(jnp.asarray(self.mass), jnp.asarray(self.momentum), (contacts,), None, dt)
 
 
 @cache

@@ -7,7 +7,7 @@ import pytest
 
 from softground import media
 from softground.contact.guess import Guess, steady
-from softground.contact.problem import StepProblem
+from softground.contact.problem import Contacts, StepProblem
 from softground.control.trot import trot
 from softground.media.wrench_space import SupportFunction
 from softground.robots import Robot
@@ -26,15 +26,15 @@ def two_vertices(eps=1e-3):
 def problem():
     """A mass of 1 kg on such a foot."""
     one = jnp.ones((1, 1))
-    return StepProblem(one, jnp.zeros(1), one[None], two_vertices(), None, jnp.asarray(DT))
+    return StepProblem(one, jnp.zeros(1), (Contacts(one[None], two_vertices()),), None, jnp.asarray(DT))
 
 
 def guessed(last, before):
-    twists, model = Guess(jnp.zeros(1), jnp.array([[[last]], [[before]]])).model(problem())
-    wrench, stiffness = jax.vmap(lambda law, u: law.response(u))(two_vertices(), twists)
-    np.testing.assert_allclose(model.wrench, wrench, rtol=1e-12)
-    np.testing.assert_allclose(model.stiffness, stiffness, rtol=1e-12)
-    return float(twists[0, 0])
+    twists, model = Guess(jnp.zeros(1), (jnp.array([[[last]], [[before]]]),)).model(problem())
+    wrench, stiffness = jax.vmap(lambda law, u: law.response(u))(two_vertices(), twists[0])
+    np.testing.assert_allclose(model.wrench[0], wrench, rtol=1e-12)
+    np.testing.assert_allclose(model.stiffness[0], stiffness, rtol=1e-12)
+    return float(twists[0][0, 0])
 
 
 def test_a_steady_foot_is_extrapolated():
@@ -53,8 +53,8 @@ def test_a_foot_that_would_begin_to_slide_stays():
 
 
 def test_a_steady_guess_is_what_it_says():
-    guess = steady(jnp.arange(3.0), jnp.ones((1, 1)))
-    np.testing.assert_array_equal(guess.model(problem())[0], np.ones((1, 1)))
+    guess = steady(jnp.arange(3.0), (jnp.ones((1, 1)),))
+    np.testing.assert_array_equal(guess.model(problem())[0][0], np.ones((1, 1)))
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_a_walking_step_takes_a_few_iterations(name, ground, request):
     With servos guessed at rest the mean is 7 to 11, and 99 of 100 within 18 to 33.
     """
     robot, gait = request.getfixturevalue(name)
-    simulator = Simulator(robot, ground, DT)
+    simulator = Simulator(robot, ground, DT, backend="native")
     start = simulator.initial_state(height=0.005)
     _, record = jax.jit(lambda state: simulator.rollout(state, gait, 900))(start)
     iterations = np.asarray(record.iterations)[250:]  # the feet begin to move at 0.5 s

@@ -120,7 +120,7 @@ def test_error_falls_in_proportion_to_eps(batch, exact):
 
 def test_wrenches_balance_momentum(batch, solved):
     """A v = b + dt J'f to rounding: the reported forces are those that moved the robot."""
-    force = np.einsum("bfn,bfnv->bv", solved.wrenches, batch.jacobian)
+    force = np.einsum("bfn,bfnv->bv", solved.wrenches[0], batch.jacobian)
     left = np.einsum("bij,bj->bi", batch.mass, solved.velocity)
     size = np.abs(batch.momentum).max()
     assert np.abs(left - batch.momentum - DT * force).max() < 1e-11 * size
@@ -133,12 +133,12 @@ def test_wrenches_lie_in_the_wrench_space(batch, solved):
     |dw|^2 <= |H| 1e-12 / dt; |H| <= |p|^2 / eps, so |dw| <= |p| sqrt(1e-12 / (dt eps)) = 4.5e-4 |p|; in the
     mean the last step is far smaller.
     """
-    law = batch.problems(EPS).laws
-    exactly = np.asarray(jax.vmap(jax.vmap(lambda law, u: law.wrench(u)))(law, solved.twists))
+    law = batch.problems(EPS).contacts[0].laws
+    exactly = np.asarray(jax.vmap(jax.vmap(lambda law, u: law.wrench(u)))(law, solved.twists[0]))
     for vertices, found, reported in zip(
         batch.vertices[:200].reshape(-1, 26, 3),
         exactly.reshape(-1, 3),
-        solved.wrenches.reshape(-1, 3),
+        solved.wrenches[0].reshape(-1, 3),
         strict=False,
     ):
         size = np.abs(vertices).max()
@@ -156,7 +156,8 @@ def test_warm_start_from_perturbed_twists(batch, solved, noise):
     """Converges to the same motion from anywhere: both ends have a decrement of 1e-12 J in a metric of about
     1 kg."""
     random = np.random.default_rng(1)
-    start = solved.twists + noise * random.normal(size=solved.twists.shape)
+    (exact,) = solved.twists
+    start = (exact + noise * random.normal(size=exact.shape),)
     again = warm(batch.problems(EPS), solved.velocity, start)
     report(f"warm, noise {noise} m/s", again)
     assert again.converged.all()
@@ -166,7 +167,7 @@ def test_warm_start_from_perturbed_twists(batch, solved, noise):
 
 
 def test_warm_start_from_another_instance(batch, solved):
-    again = warm(batch.problems(EPS), *(jnp.roll(x, 1, axis=0) for x in (solved.velocity, solved.twists)))
+    again = warm(batch.problems(EPS), *jax.tree.map(lambda x: jnp.roll(x, 1, axis=0), (solved.velocity, solved.twists)))
     report("warm from the previous instance", again)
     assert again.converged.all()
     assert np.abs(again.velocity - solved.velocity).max() < 2e-6
@@ -214,7 +215,7 @@ def test_grain_inertia_equals_the_papers_qp(batch):
     metric = jax.vmap(lambda mass, jacobian: metric_with_grains(mass, jacobian, grains))(part.mass, part.jacobian)
     problems = part._replace(mass=np.asarray(metric)).problems(EPS)
     solution = cold(problems)
-    impulse = part.momentum + DT * np.einsum("bfn,bfnv->bv", solution.wrenches, part.jacobian)
+    impulse = part.momentum + DT * np.einsum("bfn,bfnv->bv", solution.wrenches[0], part.jacobian)
     velocity = np.linalg.solve(part.mass, impulse[..., None])[..., 0]
     report("grains", solution)
     assert solution.converged.all()

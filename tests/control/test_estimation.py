@@ -196,7 +196,7 @@ def test_instrument_takes_the_bias_of_noise_that_moves_the_foot():
             after, record = simulator.step(state, force)
             kinematics = robot.kinematics(state.q)
             (position,), (rotation,) = robot.foot_poses(kinematics)
-            rest = lemma.rest_of(sole, state.memory.ground.anchor[0])
+            rest = lemma.rest_of(sole, state.memory[0].ground.anchor[0])
             twist = robot.foot_jacobians(kinematics)[0] @ after.v
             regressor = lemma.regressor(sole, rest, Pose(position, rotation), twist)
             return after, (record.wrench_world[0], regressor, record.depth[0])

@@ -15,7 +15,7 @@ from softground.errors import RobotError
 from softground.media import Firm
 from softground.robots import Robot
 from softground.robots.shapes import HalfCylinder
-from softground.runs.base_orientation import heading
+from softground.runs.measures import heading
 from softground.simulation import Simulator
 
 GAIT = SteppingGait()

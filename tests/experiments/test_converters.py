@@ -5,8 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from softground.errors import ExperimentError, FileFormatError
-from softground.experiments.converters import from_zhu2019, read_any
-from softground.experiments.database_file import write_database
+from softground.experiments.database_file import from_zhu2019, read_any, write_database
 from softground.experiments.force_log import COLUMNS, LoggedRun, from_logs, read_log, twist_in_log
 from softground.experiments.protocol import Motion, Pose, moved
 from softground.media.resistive.directions import directions

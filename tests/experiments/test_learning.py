@@ -19,14 +19,11 @@ from softground.experiments.learning import (
     next_configuration,
     noise_estimate,
 )
-from softground.experiments.learning.acquisition import plan
 from softground.experiments.learning.compression import TOLERANCE
-from softground.experiments.learning.grid import orbits, with_mirror_images
-from softground.experiments.learning.physics import PRIOR, Hyper, Residual, fit_scales
-from softground.experiments.learning.poses import feature_rows, feet_at
+from softground.experiments.learning.grid import feature_rows, feet_at, orbits, with_mirror_images
+from softground.experiments.learning.physics import PRIOR, Hyper, Residual, fit_scales, resistive_prior
 from softground.experiments.learning.report import METHODS, PUBLISHED
-from softground.experiments.learning.resistive_prior import resistive_prior
-from softground.experiments.learning.validation import folds, leave_one_out
+from softground.experiments.learning.validation import folds, leave_one_out, plan
 from softground.experiments.protocol import Pose
 from softground.experiments.symmetry import completed, mirror_signs_of, mirrored_directions
 from softground.media.resistive import surface_of, wrenches

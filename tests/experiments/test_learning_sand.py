@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from softground.experiments.converters import from_zhu2019
+from softground.experiments.database_file import from_zhu2019
 from softground.experiments.learning import (
     GaussianProcess,
     Physics,

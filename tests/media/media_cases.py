@@ -7,8 +7,11 @@ from functools import cache
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from softground import media
-from softground.media.base import FootInGround, Medium
+from softground import media, terrain
+from softground.media.base import COMPONENTS, FootInGround, Medium
+from softground.media.elements.foot import ElementsFoot
+from softground.media.elements.foot import Memory as MovedGrains
+from softground.media.elements.scm import ScmFoot, Sheared
 from softground.media.visco_elastic.medium import Memory, ViscoElasticFoot
 from softground.robots.shapes import Box, Cylinder, Shape, Sphere
 
@@ -17,10 +20,16 @@ from .sole_cases import CONVEX
 MEDIA: dict[str, Callable[[], Medium]] = {
     "sand": media.sand,
     "pebbles": media.pebbles,
+    "elements": media.Elements,
+    "elements with memory, speed and cohesion": lambda: media.Elements(
+        length=0.007, level=0.4, vertical=0.2, power=1.3, inertia=1.0, added_mass=1.0, cohesion=500.0, suction=300.0
+    ),
+    "scm": media.Scm,
     "visco_elastic": media.ViscoElastic,
     "firm": media.Firm,
     "wedge": media.Wedge,
     "sheared wedge": lambda: media.Wedge(shear=1.5),
+    "sand over a floor": lambda: terrain.OverFloor(media.sand(), 0.02),
 }
 #: kind of contact: shape of the foot, whether its robot is planar
 FEET: dict[str, tuple[Shape, bool]] = {
@@ -40,6 +49,8 @@ def feet_on(medium: str) -> Iterable[str]:
     """Names of the feet on which a medium is tested."""
     if medium in SPRINGS:
         return FEET
+    if medium == "sand over a floor":
+        return ("planar", "point")  # media that share a reference point, and media that do not
     return FEET_IN_SHEAR if medium == "sheared wedge" else FEET_IN_GRAINS
 
 
@@ -90,7 +101,17 @@ def random_foot(random: np.random.Generator, planar: bool, deepest: float = 0.06
 
 def random_memory(random: np.random.Generator, medium: Medium, foot: FootInGround, stretch: float = 5e-3):
     """What the ground may remember of the foot: anchors within `stretch` m of the points of its sole, and
-    normal forces between none and twice what its springs ask for at 1 cm."""
+    normal forces between none and twice what its springs ask for at 1 cm; or some direction of motion, and grains that
+    move at up to 0.3 m/s in masses up to 0.1 kg."""
+    if isinstance(medium, ScmFoot):
+        fresh = medium.initial_memory(foot)
+        shares = random.uniform(0.5, 1.1, len(fresh.plastic))
+        shear = 0.01 * random.normal(size=fresh.shear.shape)
+        return Sheared(shares * fresh.plastic, shares * fresh.pressure, shear)
+    if isinstance(medium, ElementsFoot) and medium.remembers:
+        direction = random.normal(size=len(COMPONENTS[medium.kind]))
+        past = random.uniform(0, 1) * direction / np.linalg.norm(direction)
+        return MovedGrains(past, random.uniform(0, 0.03, len(medium.area)))
     if not isinstance(medium, ViscoElasticFoot):
         return medium.initial_memory(foot)
     count = len(medium.sole.points)

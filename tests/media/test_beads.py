@@ -7,7 +7,7 @@ import pytest
 from softground import media
 from softground.errors import MediumError
 from softground.experiments.database_file import read_database
-from softground.experiments.learning.poses import feet_at
+from softground.experiments.learning.grid import feet_at
 from softground.media.named import DATA
 from softground.robots import Robot
 from softground.robots.shapes import Cylinder

@@ -34,6 +34,8 @@ CASES = {
     "sand": Case(media.sand, lambda m: m.strength),
     "pebbles": Case(media.pebbles, lambda m: m.scale),
     "beads": Case(media.beads, lambda m: m.strength),
+    "elements": Case(media.Elements, lambda m: m.scale),
+    "scm": Case(media.Scm, lambda m: m.k_phi),
     "foam": Case(media.foam, lambda m: m.stiffness),
     "firm": Case(media.firm, lambda m: m.stiffness),
     "wedge": Case(media.Wedge, lambda m: m.zeta),

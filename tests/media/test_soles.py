@@ -21,7 +21,7 @@ from softground.media import ViscoElastic
 from softground.media.base import FootInGround
 from softground.media.visco_elastic import Patch, patch
 from softground.robots.shapes import Box, Cylinder, Polygon, Sphere
-from softground.simulation.ground import medium_under_feet
+from softground.simulation.groups import medium_under_feet
 
 from .sole_cases import ARCHED, CONVEX, SOLES, integral
 

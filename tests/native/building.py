@@ -9,6 +9,7 @@ from softground.native.program import (
     Call,
     Compute,
     Constant,
+    ForEach,
     Function,
     If,
     Kind,
@@ -69,6 +70,13 @@ class Builder:
         done, following = _block(body, *variables)
         results = tuple(Value(value.kind) for value in start)
         self.block.append(While(variables, tuple(start), asked, flag, done, following, results))
+        return results
+
+    def for_each(self, count: int, joints: Sequence[str], body: Make) -> tuple[Value, ...]:
+        index = Value("int")
+        done, values = _block(body, index)
+        results = tuple(Value("float") for _ in joints)
+        self.block.append(ForEach(index, count, done, tuple(joints), values, results))
         return results
 
     def call(self, function: Function, *arguments: Operand) -> tuple[Value, ...]:

@@ -25,6 +25,7 @@ _SHIM = """
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(threads)
 static struct { long long x; } blockIdx, blockDim = {1}, threadIdx;
+#define __syncthreads()
 static inline double rsqrt(double a) { return 1 / sqrt(a); }
 static inline float rsqrtf(float a) { return 1 / sqrtf(a); }
 static inline float __int_as_float(unsigned a) { float b; memcpy(&b, &a, 4); return b; }

@@ -4,7 +4,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from softground.native.program import Block, Call, Compute, Function, If, Load, LocalArray, Program, Store, Value, While
+from softground.native.program import (
+    Block,
+    Call,
+    Compute,
+    ForEach,
+    Function,
+    If,
+    Load,
+    LocalArray,
+    Program,
+    Store,
+    Value,
+    While,
+)
 
 
 def run(program: Program, *arrays) -> list[np.ndarray]:
@@ -63,6 +76,16 @@ class _Run:
                         self.numbers.update(zip(statement.variables, self.all(statement.next), strict=True))
                         self.block(statement.condition)
                     self.numbers.update(zip(statement.results, self.all(statement.variables), strict=True))
+                case ForEach():
+                    rows = []
+                    for k in range(statement.count):
+                        self.numbers[statement.index] = np.int32(k)
+                        self.block(statement.body)
+                        rows.append(self.all(statement.values))
+                    for joint, result, column in zip(
+                        statement.joints, statement.results, zip(*rows, strict=True), strict=True
+                    ):
+                        self.numbers[result] = {"add": np.sum, "max": np.max}[joint](column)
                 case Call(function, arguments, results):
                     self.numbers.update(zip(results, self.function(function, self.all(arguments)), strict=True))
 

@@ -9,7 +9,7 @@ import pytest
 from softground import media
 from softground.bench.motions import swaying
 from softground.native import cuda_operations, gpu, nvrtc, operations
-from softground.native.cuda import BLOCK, kernel_text
+from softground.native.cuda import kernel_text
 from softground.native.errors import NotNative
 from softground.native.ffi import HANDLER
 from softground.native.machine import address, passing_code
@@ -163,17 +163,36 @@ def start(shape=(130, 2), status=0, refusal=0):
     tables = [words(place(buffer)) for buffer in buffers]
     api = words(*[0] * 6, place(error_of), 0, 0, 0, place(stream_of))
     frame = words(136, 0, place(api), 0xC, 3, *[0] * 4, place(tables[0]), *[0] * 4, place(tables[1]))
-    text = gpu.handler_text(_INTERFACE, (0, 3), place(launch), 0xF)
+    text = gpu.handler_text(_INTERFACE, (0, 3), place(launch), 0xF, processors=132)
     name = f"test_cuda {text}"
     handler = _FROM_API(address(name, passing_code(text), HANDLER))
     return handler(place(frame)), started, errors
 
 
-def test_a_kernel_is_started_on_the_stream_of_xla():
-    returned, started, errors = start()
+def test_threads_meet_only_where_all_come_by():
+    """At every turn of a loop that counts, not at those of a loop whose end depends on a row, nor of one inside."""
+
+    def counted(x, count):
+        def turn(carry, k):
+            inner = jax.lax.while_loop(lambda y: y < carry, lambda y: y + 1.0, 0.0)
+            return carry * 0.5 + inner, None
+
+        x = jax.lax.scan(turn, x, None, length=3000)[0]
+        return jax.lax.fori_loop(0, count, lambda k, y: y + x, x)
+
+    text = kernel_text(scalarise(counted, 1.0, np.int32(3)))
+    before, after = text.split("__syncthreads();")
+    assert before.count("while (true)") == 1
+    assert after.count("while (true)") == 2
+
+
+@pytest.mark.parametrize(("rows", "threads"), [(130, 32), (4096, 32), (8192, 64), (32768, 256), (10**6, 256)])
+def test_a_kernel_is_started_on_the_stream_of_xla(rows, threads):
+    """A block for every processor, as long as a processor has room for its threads."""
+    returned, started, errors = start(shape=(rows, 2))
     assert returned is None
     assert not errors
-    assert started == [(0xF, (-(-130 // BLOCK), 1, 1, BLOCK, 1, 1, 0, 0x57), [0x1000, 0x2000, 130])]
+    assert started == [(0xF, (-(-rows // threads), 1, 1, threads, 1, 1, 0, 0x57), [0x1000, 0x2000, rows])]
 
 
 def test_no_rows_start_nothing():

@@ -68,7 +68,7 @@ deeper = st.tuples(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.one_of(simple, compound, deeper), min_size=1, max_size=4), st.integers(-2, 5), st.booleans())
 def test_a_random_program(steps, k, turned):
     x = jnp.array([0.3, -0.8, 1.1, -0.1])

@@ -94,7 +94,7 @@ def programs(draw):
     return program(64, [Buffer("float", 2), Buffer("int", 2), Buffer("bool", 1)], make, functions)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=10)
 @given(
     programs(), st.lists(st.floats(-3, 3), min_size=2, max_size=2), st.lists(st.integers(-9, 9), min_size=2, max_size=2)
 )

@@ -29,6 +29,7 @@ CASES = [
     (("mul", -3.0, "x"), ("neg", ("mul", 3.0, "x"))),
     (("mul", ("mul", 2.0, "x"), 3.0), ("mul", 6.0, "x")),
     (("mul", ("neg", "x"), "y"), ("neg", ("mul", "x", "y"))),
+    (("sub", ("mul", ("mul", "x", "y"), "z"), ("mul", ("mul", "x", "z"), "y")), 0.0),
     (("mul", "x", ("float_of_bool", "b")), ("select", "b", "x", 0.0)),
     (("div", 0.0, "x"), 0.0),
     (("div", "x", 1.0), "x"),
@@ -73,7 +74,7 @@ def built(build: Builder, expression, names: dict):
 @pytest.mark.parametrize(("expression", "simpler"), CASES, ids=str)
 def test_a_rule(expression, simpler):
     build = Builder(64)
-    names = {"x": Value("float"), "y": Value("float"), "b": Value("bool")}
+    names = {"x": Value("float"), "y": Value("float"), "z": Value("float"), "b": Value("bool")}
     assert built(build, expression, names) is built(build, simpler, names)
 
 

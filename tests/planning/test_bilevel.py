@@ -10,12 +10,11 @@ import scipy.sparse as sp
 
 from softground.contact.feet import contact_jacobian, feet_in_ground
 from softground.planning import Bilevel, ClosedForm, Stage, solve
-from softground.planning.damping import Damping
 from softground.planning.dynamics.bilevel import BarrierSupport, normaliser
 from softground.planning.guesses import random_unknowns
 from softground.planning.planner import DYNAMICS, STAGES
 from softground.planning.solve import transcribed
-from softground.planning.stages import bilevel_stages
+from softground.planning.stages import Damping, bilevel_stages
 from softground.simulation import Simulator
 
 from .foot_problem import foot_problem, level_flight

@@ -7,15 +7,17 @@ import scipy.sparse as sp
 
 from softground.media.named import sand
 from softground.planning import FootSplines, GaitProblem
-from softground.planning.curvature import star_colouring
-from softground.planning.damping import Damping
+from softground.planning.blocks import on_surface, star_colouring
 from softground.planning.guesses import random_unknowns
 from softground.planning.problem import walking_problem
+from softground.planning.stages import Damping
 from softground.planning.transcription import Transcription
 from softground.robots import Robot
 from softground.robots.dynamics_derivatives import inverse_dynamics_derivatives
 from softground.simulation import Ground
-from softground.surfaces import Wave
+from softground.surfaces import Plane, Wave
+
+from .foot_problem import foot_problem
 
 EPS = 0.7
 STEP = 1e-6
@@ -73,6 +75,23 @@ def test_exact_hessian(transcription, point):
         behind[k] -= STEP
         rate = (jacobian_of(nlp, ahead) - jacobian_of(nlp, behind)).T @ multipliers / (2 * STEP)
         np.testing.assert_allclose(hessian[:, k], rate, atol=1e-3 * np.abs(hessian).max() ** 0.5, rtol=1e-4)
+
+
+def test_curvature_by_native_code():
+    """The same as by XLA, on ground that is an input of the code."""
+    pytest.importorskip("llvmlite")
+    made = Transcription(foot_problem())
+    block, z = made.constraints[0].block, made._samples[0]
+    random = np.random.default_rng(0)
+    multipliers, direction = random.normal(size=(len(block.columns), 9)), random.normal(size=block.columns.shape[1])
+    given = z, EPS, multipliers, direction
+    along = [
+        jax.jit(lambda surface, *given, how=how: on_surface(block, surface).all_curvatures_along(*given, native=how))
+        for how in (True, False)
+    ]
+    for surface in (Plane(0.1), Plane(-0.2)):
+        native, xla = (one(surface, *given) for one in along)
+        np.testing.assert_allclose(native, xla, atol=1e-10 * np.abs(xla).max())
 
 
 def test_gauss_newton_hessian_of_costs(transcription, point):

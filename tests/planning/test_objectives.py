@@ -8,7 +8,7 @@ from softground.errors import OptionError
 from softground.planning import Effort, Trajectory, gait_metrics, standard_stages
 from softground.planning.costs import ActuatorWork
 from softground.planning.layout import Layout, Unknowns
-from softground.planning.objectives import objective_named, stages_for
+from softground.planning.planner import objective_named, stages_for
 
 from .foot_problem import foot_problem
 

@@ -8,11 +8,11 @@ import pytest
 from scipy.sparse import coo_matrix
 
 from softground.papers.zhu2021.wavy import block_below
+from softground.planning.blocks import generic, on_surface, same_kind
 from softground.planning.dynamics.bilevel import Bilevel
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.problem import GaitProblem
 from softground.planning.solve import transcribed
-from softground.planning.terrain import generic, on_surface, same_kind
 from softground.planning.transcription import Transcription
 from softground.simulation import Ground
 from softground.surfaces import HeightField, MeshSurface, Plane, Wave

@@ -16,7 +16,7 @@ from softground.experiments.rigs.foot_text import read_foot
 from softground.experiments.rigs.resistive import wrench_change
 from softground.media.base import COMPONENTS, FootInGround
 from softground.robots import Box, Cylinder, HalfCylinder, MeshFoot, Polygon, Robot, Shape, Sphere, register_shape
-from softground.robots.shapes import SHAPES, shape_from_dict
+from softground.robots.shapes import SHAPES, Capsule, Compound, ConvexMesh, Ellipsoid, Part, shape_from_dict
 from softground.runs.description import describe, restore
 
 SIDE, HEIGHT = 0.06, 0.04
@@ -62,9 +62,13 @@ EXAMPLES: dict[str, Shape] = {
     "half-cylinder": HalfCylinder(0.04, 0.08),
     "polygon": Polygon([(0.12, 0.0), (-0.08, 0.06), (-0.08, -0.05)], 0.03),
     "mesh": mesh(),
+    "capsule": Capsule(0.03, 0.1),
+    "ellipsoid": Ellipsoid(0.1, 0.06, 0.04),
+    "convex-mesh": ConvexMesh(tuple((x, y, z) for x in (-0.1, 0.1) for y in (-0.05, 0.05) for z in (-0.02, 0.02))),
+    "compound": Compound((Part.at(Capsule(0.03, 0.1), np.zeros(3), np.eye(3)),)),
     "my hexagon": Hexagon(SIDE, HEIGHT),
 }
-FLAT = [name for name, shape in EXAMPLES.items() if not shape.rolls and name != "mesh"]
+FLAT = [name for name, shape in EXAMPLES.items() if shape.serves_robots and not shape.rolls]
 each = pytest.mark.parametrize("shape", EXAMPLES.values(), ids=EXAMPLES)
 each_flat = pytest.mark.parametrize("shape", [EXAMPLES[name] for name in FLAT], ids=FLAT)
 
@@ -82,7 +86,8 @@ def test_outline_and_panels_fill_the_extent(shape):
     size = np.array(shape.extent)
     assert (np.ptp(centre, axis=0) <= size + 1e-12).all()
     assert (np.ptp(centre, axis=0) >= 0.85 * size).all()
-    assert centre[:, 2].min() >= -shape.clearance - 1e-12
+    if shape.serves_robots:  # parts of bodies do not stand on their origin
+        assert centre[:, 2].min() >= -shape.clearance - 1e-12
     assert np.hypot(*shape.outline.T).max() <= shape.farthest + 1e-12
     assert shape.half_width == min(shape.extent[:2]) / 2
 
@@ -128,8 +133,13 @@ def test_what_rolls_and_what_is_round():
     rolling = {name for name, shape in EXAMPLES.items() if shape.rolls}
     assert rolling == {"sphere", "half-cylinder"}
     assert all((shape.clearance > 0) == shape.rolls for shape in EXAMPLES.values())
-    assert {name for name, shape in EXAMPLES.items() if shape.is_round} == {"sphere", "cylinder"}
-    assert {name for name, shape in EXAMPLES.items() if not shape.is_mirrored} == {"polygon", "mesh"}
+    assert {name for name, shape in EXAMPLES.items() if shape.is_round} == {"sphere", "cylinder", "capsule"}
+    assert {name for name, shape in EXAMPLES.items() if not shape.is_mirrored} == {
+        "polygon",
+        "mesh",
+        "convex-mesh",
+        "compound",
+    }
 
 
 @each

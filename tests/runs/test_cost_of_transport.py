@@ -12,11 +12,9 @@ from softground.errors import OptionError
 from softground.media import sand
 from softground.robots import Robot
 from softground.runs import Run, run
-from softground.runs.actuator_work import actuator_work
-from softground.runs.base_orientation import base_tilt, heading
 from softground.runs.cost_of_transport import describe_cost, stance_rows, walk_cost
 from softground.runs.description import describe
-from softground.runs.stances import loaded_intervals
+from softground.runs.measures import actuator_work, base_tilt, heading, loaded_intervals
 from softground.simulation import Simulator
 from softground.surfaces import Plane
 
@@ -100,7 +98,7 @@ def test_part_of_a_run():
     part = walk_cost(walk(), start=0.4, end=0.8)
     assert part.walk.distance == pytest.approx(0.4 * SPEED)
     assert part.walk.energy == pytest.approx(20.0 * 0.2)
-    with pytest.raises(OptionError, match=r"lasts from 0 to 1.99 s: nothing between 3.0 and None s"):
+    with pytest.raises(OptionError, match=r"lasts from 0 to 1.99 s: nothing from 3 s to its end"):
         walk_cost(walk(), start=3.0)
 
 

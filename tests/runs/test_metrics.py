@@ -23,10 +23,9 @@ from softground.media import Firm
 from softground.media.base import COMPONENTS
 from softground.robots import Robot
 from softground.runs import Run
-from softground.runs.base_orientation import base_tilt, heading
 from softground.runs.cost_of_transport import describe_cost, stance_rows, walk_cost
 from softground.runs.dataset import RunInfo
-from softground.runs.way import way_ahead
+from softground.runs.measures import base_tilt, heading, way_ahead
 from softground.simulation import Ground, Record, Simulator, State
 from softground.surfaces import Plane
 
@@ -176,7 +175,7 @@ def dataset_of(simulator: Simulator, q, v, torque, wrench, every=1) -> Run:
         outside_data=np.zeros((count, feet), bool),
     )
     kept = jax.tree.map(lambda values: values[::every], record)
-    start = State(np.zeros(()), q[0], v[0], None, np.zeros((2, feet, size)))
+    start = State(np.zeros(()), q[0], v[0], (None,), (np.zeros((2, feet, size)),))
     return Run.of(simulator, start, start, kept, None, RunInfo(steps=count, every=every))
 
 

@@ -14,7 +14,7 @@ from softground.planning.replay import _compare
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
 from softground.runs import Run
-from softground.runs.fall import FallWatch
+from softground.runs.verdict import FallWatch
 from softground.simulation import Simulator
 
 #: A trunk on a leg with a wide or a narrow sole, and an ankle that holds it.

@@ -166,7 +166,7 @@ def stored_energy(sim: Simulator, states: State):
     def one(state):
         feet = feet_in_ground(sim.robot, state.q, sim.ground.surface)
         return jax.vmap(lambda m, foot, memory: m.stored_energy(foot, memory))(
-            sim.feet_medium, feet, state.memory
+            sim.feet_medium, feet, state.memory[0]
         ).sum()
 
     return jax.vmap(one)(states)

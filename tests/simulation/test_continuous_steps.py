@@ -31,6 +31,7 @@ MEDIA = {
     "firm": media.firm,
     "sand": media.sand,
     "pebbles": media.pebbles,
+    "elements": media.grains,
     "beads": media.beads,
     "wedge": media.Wedge,
     "remembering": lambda: media.Remembering(media.sand()),

@@ -8,10 +8,11 @@ from softground import media
 from softground.errors import MediumError
 from softground.robots import Box, Cylinder, HalfCylinder, Robot, Shape, Sphere
 from softground.simulation import Simulator
-from softground.simulation.ground import medium_under_feet
+from softground.simulation.groups import medium_under_feet
 
 GROUNDS = {
     "sand": media.sand(),
+    "elements": media.grains(),
     "foam": media.foam(),
     "firm": media.firm(),
     "wedge": media.Wedge(),
@@ -23,6 +24,8 @@ PAIRS: dict[str, tuple[Shape, Shape]] = {
     "balls": (Sphere(0.03), Sphere(0.05)),
     "rollers": (HalfCylinder(0.04, 0.08), HalfCylinder(0.06, 0.1)),
 }
+#: Two of which every medium makes something else.
+MIXED: tuple[Shape, Shape] = (Sphere(0.03), Box(0.2, 0.1, 0.05))
 
 
 def robot(folder, feet: dict[str, Shape], planar: bool) -> Robot:
@@ -64,11 +67,16 @@ def test_flat_feet_of_different_shapes(tmp_path):
         assert medium_under_feet(GROUNDS[ground], robot(tmp_path, feet, planar=False)).kind == "spatial"
 
 
-@pytest.mark.parametrize(("ground", "planar"), [("sand", True), ("foam", False)])
-def test_blocks_on_different_feet_move_as_each_would_alone(ground, planar, tmp_path):
+@pytest.mark.parametrize(
+    ("ground", "planar", "pair"), [("sand", True, PAIRS["boxes"]), ("foam", False, MIXED), ("sand", False, MIXED)]
+)
+def test_blocks_on_different_feet_move_as_each_would_alone(ground, planar, pair, tmp_path):
     """Two blocks dropped and pushed along, and each of them by itself: the minimum of a sum of two separate problems
-    is found to 1e-12 (the solver's tolerance, relative), which 50 steps of contact may enlarge a thousandfold."""
-    feet = dict(zip(("left", "right"), PAIRS["boxes"], strict=True))
+    is found to 1e-12 (the solver's tolerance, relative), which 50 steps of contact may enlarge a thousandfold.
+
+    A ball beside a box is two groups in one step, whose twists have three and six components.
+    """
+    feet = dict(zip(("left", "right"), pair, strict=True))
     both = dropped(robot(tmp_path, feet, planar), GROUNDS[ground])
     each = [dropped(robot(tmp_path, {name: shape}, planar), GROUNDS[ground]) for name, shape in feet.items()]
     assert abs(both[-1, 0] - both[-1, both.shape[1] // 2]) > 1e-4  # they do differ
@@ -86,7 +94,7 @@ def dropped(model: Robot, medium: media.Medium) -> np.ndarray:
 
 @pytest.mark.parametrize("planar", [True, False], ids=["planar", "spatial"])
 @pytest.mark.parametrize("ground", GROUNDS)
-def test_feet_that_cannot_go_together_are_refused_with_the_remedy(ground, planar, tmp_path):
-    mixed = robot(tmp_path, {"ball": Sphere(0.03), "flat": Box(0.2, 0.1, 0.05)}, planar)
-    with pytest.raises(MediumError, match=r"differ in size but not in kind.*Sphere.*Box.*Robot.load\(..., feet="):
+def test_who_needs_feet_of_one_kind_refuses_others_with_the_remedy(ground, planar, tmp_path):
+    mixed = robot(tmp_path, dict(zip(("ball", "flat"), MIXED, strict=True)), planar)
+    with pytest.raises(MediumError, match=r"must be of one kind.*Sphere.*Box.*Robot.load\(..., feet="):
         medium_under_feet(GROUNDS[ground], mixed)

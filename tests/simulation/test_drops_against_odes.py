@@ -207,6 +207,7 @@ def equation_of(medium: Medium, shape: Shape) -> Equation:
 MEDIA: dict[str, Callable[[], Medium]] = {
     "sand": media.sand,
     "pebbles": media.pebbles,
+    "elements": media.grains,
     "beads": media.beads,
     "foam": media.foam,
     "firm": media.firm,

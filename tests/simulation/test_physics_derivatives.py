@@ -88,8 +88,8 @@ class Step:
         random = np.random.default_rng(0)
         rest = 0.02 * random.normal(size=self.sim.robot.nv - 3)
         if case.stretch:
-            stretched = state.memory.anchor.at[..., 0].add(case.stretch)
-            state = eqx.tree_at(lambda s: s.memory.anchor, state, stretched)
+            stretched = state.memory[0].anchor.at[..., 0].add(case.stretch)
+            state = eqx.tree_at(lambda s: s.memory[0].anchor, state, stretched)
         self.state = state
         q, nu = np.array(state.q), self.sim.robot.nu
         q[2:] += np.r_[0.05, rest]
@@ -143,7 +143,7 @@ def test_point_is_in_the_regime_it_is_named_after(case, request):
     assert record.converged
     wrench, friction = np.asarray(record.wrench_world[0]), getattr(case.sim.ground.medium, "friction", None)
     if name.endswith("slip"):
-        bound = float(friction) * np.asarray(case.state.memory.normal_force).sum()
+        bound = float(friction) * np.asarray(case.state.memory[0].normal_force).sum()
         np.testing.assert_allclose(abs(wrench[0]), bound, rtol=1e-9)
     elif friction is not None:
         assert abs(wrench[0]) < 0.8 * float(friction) * wrench[2]

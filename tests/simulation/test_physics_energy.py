@@ -61,7 +61,7 @@ def allowance(sim: Simulator, before: State, after: State):
 
     place = lambda q: feet_in_ground(sim.robot, q, sim.ground.surface)  # noqa: E731
     omega = jnp.linalg.norm(sim.robot.foot_twists(before.q, after.v)[:, 3:], axis=-1)
-    return jax.vmap(of_points)(medium, place(before.q), place(after.q), after.memory, omega).sum()
+    return jax.vmap(of_points)(medium, place(before.q), place(after.q), after.memory[0], omega).sum()
 
 
 @eqx.filter_jit
@@ -99,8 +99,8 @@ def test_ground_gives_no_more_than_it_stored(medium, depth, pitch, v, stretch):
     sim = simulator("foot", medium)
     state = sim.initial_state(np.array([0.0, -depth, pitch]), np.array(v))
     if isinstance(sim.ground.medium, media.ViscoElastic):
-        stretched = state.memory.anchor.at[0, :, 0].add(jnp.array(stretch))
-        state = eqx.tree_at(lambda s: s.memory.anchor, state, stretched)
+        stretched = state.memory[0].anchor.at[0, :, 0].add(jnp.array(stretch))
+        state = eqx.tree_at(lambda s: s.memory[0].anchor, state, stretched)
     check_steps(sim, *trajectory(sim, state, None, 3))
 
 

@@ -41,10 +41,10 @@ def explicitly(sim: Simulator, state, steps: int):
         wrench, joint = problem.forces(state.v)
         velocity = jnp.linalg.solve(mass, problem.momentum + sim.dt * problem.generalised(wrench, joint))
         memory = jax.vmap(lambda m, *args: m.remember(*args, sim.dt))(
-            sim.feet_medium, feet, state.memory, problem.laws, problem.twists(state.v)
+            sim.feet_medium, feet, state.memory[0], problem.contacts[0].laws, problem.twists(state.v)[0]
         )
         q = sim.robot.integrate(state.q, velocity, sim.dt)
-        after = eqx.tree_at(lambda s: (s.q, s.v, s.memory), state, (q, velocity, memory))
+        after = eqx.tree_at(lambda s: (s.q, s.v, s.memory), state, (q, velocity, (memory,)))
         return after, after
 
     return jax.lax.scan(body, state, None, length=steps)[1]

@@ -154,7 +154,7 @@ def test_each_foot_stands_on_the_ground_of_its_place():
     twists = np.asarray(pair.foot_twists(records.q[-1], state.v))
     for number, (shape, k, b) in enumerate(zip(SOLES.values(), (K, 2e6), (B, 3e4), strict=True)):
         sole = patch(shape)
-        anchors = state.memory.anchor[number][: len(sole.points)]
+        anchors = state.memory[0].anchor[number][: len(sole.points)]
         foot = lemma.Pose(positions[number], rotations[number])
         exact = np.asarray(lemma.wrench(sole, k, b, lemma.rest_of(sole, anchors), foot, twists[number]))
         np.testing.assert_allclose(wrenches[number], exact, rtol=0, atol=1e-6 * exact[2])

@@ -1,14 +1,15 @@
-"""Steps per second of many robots at once, beside MJX with rigid contact in the same process.
+"""Steps per second of many robots at once, beside the same robots on a rigid plane in MJX and MuJoCo Warp.
 
 Only steps that have converged count: a rate is that of all steps times their share. Ours says of every step whether it
-has. MJX does not, so its answer is compared with that of `MANY_ITERATIONS` from the same state.
+has; for the peers see `batch_peers`.
 """
 
 from __future__ import annotations
 
-import contextlib
-import sys
+import importlib.util
 import time
+from functools import cached_property
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -16,24 +17,20 @@ import jax.numpy as jnp
 import numpy as np
 
 from softground import media
+from softground.bench.batch_peers import PEERS
 from softground.bench.motions import Motion, motion_named
-from softground.bridges.rigid_peer import rigid_peer
 from softground.contact import BatchNewton, Newton
+from softground.errors import OptionError, unknown_name
 from softground.simulation import Simulator, State
 from softground.simulation.batch import rollout_batch
 from softground.simulation.simulator import Backend
 
 #: Temperature in batches, W: in float32 a lower one is lost in rounding.
 EPS = 0.02
-#: Iterations that MJX is given: few, as its users do for speed.
-MJX_ITERATIONS = 4
-#: Iterations after which MJX' answer is taken for exact, and of how many steps one is looked at: it takes long.
-MANY_ITERATIONS, LOOK_EVERY = 20, 10
-#: An MJX step has converged if dv'M dv to the exact one is below this, J: 6e-5 m/s of a robot of 30 kg. Our own
-#: measure is stricter (`contact/newton.py`).
-MJX_TOLERANCE = 1e-7
 #: Robots whose steps are looked at one by one.
 SAMPLE = 1024
+#: What our native steps are timed beside, and the package that each needs.
+AGAINST = {"xla": "jax", "mjx": "mujoco.mjx", "warp": "mujoco_warp"}
 
 
 def measure(
@@ -45,14 +42,19 @@ def measure(
     repeats: int = 5,
     eps: float = EPS,
     height: float | None = None,
+    against=None,
 ) -> dict:
-    """Median converged steps per second of both on the default device; height (m): by default the motion's."""
+    """Median converged steps per second on the default device.
+
+    height (m): by default the motion's. against: some of `AGAINST`, by default all whose packages are installed.
+    """
     on_cpu = jax.default_backend() == "cpu"
-    sizes = sizes or ((16, 64) if on_cpu else (4096, 32768))
+    sizes = sizes or ((16, 64) if on_cpu else (4096, 8192, 32768))
     steps = steps or (50 if on_cpu else 200)
     moving = motion_named(motion, robot)
     moving = moving if height is None else moving._replace(height=height)
-    results = {str(n): _compare(moving, n, steps, dt, repeats, eps) for n in sizes}
+    peers = _peers(against)
+    results = {str(n): _compare(moving, n, steps, dt, repeats, eps, peers) for n in sizes}
     device = jax.devices()[0]
     return {
         "device": f"{device.platform}: {device.device_kind}",
@@ -67,93 +69,81 @@ def measure(
     }
 
 
-def _compare(motion: Motion, batch: int, steps: int, dt: float, repeats: int, eps: float) -> dict:
-    native, xla = (_softground(motion, batch, dt, eps, backend) for backend in ("native", "xla"))
-    states, peer = native[1], _Mjx(motion, dt)
-    data = peer.data(states)
-    jobs = [
-        *(jax.jit(lambda s, one=one: rollout_batch(one, s, motion.policy, steps)) for one in (native[0], xla[0])),
-        jax.jit(lambda data: peer.rollout(data, steps)),
-    ]
-    starts = [states, states, data]
-    ends = [job(start) for job, start in zip(jobs, starts, strict=True)]  # compiled
-    times = [[_seconds(job, start) for job, start in zip(jobs, starts, strict=True)] for _ in range(repeats)]
+def _peers(against) -> list[str]:
+    """Names of what to time beside native steps."""
+    for name in against or ():
+        if name not in AGAINST:
+            raise OptionError(unknown_name("peer", name, AGAINST))
+    found = {name: importlib.util.find_spec(package) is not None for name, package in AGAINST.items()}
+    for name in against or ():
+        if not found[name]:
+            raise OptionError(f"{name} needs the package {AGAINST[name]}: pip install 'softground[bench,warp]'")
+    return list(against or (name for name in AGAINST if found[name]))
+
+
+def _compare(motion: Motion, batch: int, steps: int, dt: float, repeats: int, eps: float, peers: list[str]) -> dict:
+    softground = _Softground(motion, batch, steps, dt, eps, "native")
+    states = softground.states
+    jobs: dict[str, Any] = {"softground": softground}
+    for name in peers:
+        jobs[name] = (
+            _Softground(motion, batch, steps, dt, eps, "xla")
+            if name == "xla"
+            else PEERS[name](motion, dt, states, steps)
+        )
+    finite = {name: bool(np.isfinite(_on_host(job.run())).all()) for name, job in jobs.items()}  # and compiled
+    times = np.array([[_seconds(job) for job in jobs.values()] for _ in range(repeats)])
     sample = jax.tree.map(lambda leaf: leaf[:SAMPLE], states)
-    shares = np.array(
-        [*(_converged(one[0], sample, motion, steps) for one in (native, xla)), peer.converged(sample, steps)]
-    )
-    rates = batch * steps / np.array(times) * shares  # (repeats, 3) converged steps a second
+    shares = {name: job.converged(sample) for name, job in jobs.items()}
+    rates = batch * steps / times * np.array(list(shares.values()))  # (repeats, jobs) converged steps a second
+    ours = rates[:, 0]
+    result: dict[str, Any] = dict(zip(jobs, map(float, np.median(rates, axis=0)), strict=True))
+    for name, theirs in zip(peers, rates.T[1:], strict=True):
+        result["ratio" if name == "mjx" else f"{name}_ratio"] = float(np.median(ours / theirs))
     return {
-        **dict(zip(("native", "xla", "mjx"), map(float, np.median(rates, axis=0)), strict=True)),
-        "ratio": float(np.median(rates[:, 0] / rates[:, 2])),
-        "xla_ratio": float(np.median(rates[:, 1] / rates[:, 2])),
-        **dict(zip(("converged", "xla_converged", "mjx_converged"), map(float, shares), strict=True)),
-        "finite": all(bool(jnp.isfinite(end.q).all()) for end in ends[:2]),
-        "mjx_finite": bool(jnp.isfinite(ends[2]).all()),
+        **result,
+        **{"converged" if name == "softground" else f"{name}_converged": share for name, share in shares.items()},
+        **{"finite" if name == "softground" else f"{name}_finite": sound for name, sound in finite.items()},
     }
 
 
-def _softground(motion: Motion, batch: int, dt: float, eps: float, backend: Backend) -> tuple[Simulator, State]:
+class _Softground:
     """Robots at the height of the motion, with random velocities."""
-    solver = Newton() if jax.default_backend() == "cpu" else BatchNewton()
-    simulator = Simulator(motion.robot, media.sand(eps=eps), dt, solver=solver, backend=backend)
-    one = simulator.initial_state(height=motion.height)
-    states = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (batch, *leaf.shape)), one)
-    velocity = 0.1 * jax.random.normal(jax.random.key(0), states.v.shape, states.v.dtype)
-    return simulator, eqx.tree_at(lambda s: s.v, states, velocity)
+
+    def __init__(self, motion: Motion, batch: int, steps: int, dt: float, eps: float, backend: Backend):
+        solver = Newton() if jax.default_backend() == "cpu" else BatchNewton()
+        self.simulator = Simulator(motion.robot, media.sand(eps=eps), dt, solver=solver, backend=backend)
+        one = self.simulator.initial_state(height=motion.height)
+        states = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (batch, *leaf.shape)), one)
+        velocity = 0.1 * jax.random.normal(jax.random.key(0), states.v.shape, states.v.dtype)
+        self.states: State = eqx.tree_at(lambda s: s.v, states, velocity)
+        self.motion, self.steps = motion, steps
+
+    @cached_property
+    def _rollout(self):
+        return jax.jit(lambda states: rollout_batch(self.simulator, states, self.motion.policy, self.steps).q)
+
+    def run(self) -> Any:
+        """Positions at the end, on the device."""
+        return jax.block_until_ready(self._rollout(self.states))
+
+    def converged(self, states: State) -> float:
+        """Share of the steps from these states on that did."""
+
+        def advance(state, _):
+            state, record = self.simulator.step(state, self.motion.policy(state))
+            return state, record.converged
+
+        run = jax.vmap(lambda state: jax.lax.scan(advance, state, None, length=self.steps)[1])
+        return float(jax.jit(run)(states).mean())
 
 
-def _converged(simulator: Simulator, states: State, motion: Motion, steps: int) -> float:
-    """Share of our steps that did."""
-
-    def advance(state, _):
-        state, record = simulator.step(state, motion.policy(state))
-        return state, record.converged
-
-    return float(jax.jit(jax.vmap(lambda s: jax.lax.scan(advance, s, None, length=steps)[1]))(states).mean())
+def _on_host(positions: Any) -> np.ndarray:
+    """As NumPy has it, from an array of JAX or of Warp."""
+    return positions.numpy() if hasattr(positions, "numpy") else np.asarray(positions)
 
 
-class _Mjx:
-    """The rigid peer, stepped by MJX."""
-
-    def __init__(self, motion: Motion, dt: float):
-        with contextlib.redirect_stdout(sys.stderr):  # it says on standard output which optional parts are missing
-            from mujoco import mjx
-
-        self.motion, self._step = motion, mjx.step
-        peer = rigid_peer(motion.robot, dt, motion.kp, motion.kd)
-        peer.opt.iterations = peer.opt.ls_iterations = MJX_ITERATIONS
-        self._model, self._blank = mjx.put_model(peer), mjx.make_data(peer)
-        peer.opt.iterations = peer.opt.ls_iterations = MANY_ITERATIONS
-        self._exact = mjx.put_model(peer)
-
-    def data(self, states: State):
-        return jax.vmap(lambda q, v: self._blank.replace(qpos=q, qvel=v))(states.q, states.v)
-
-    def step(self, data, exactly: bool = False):
-        control = self.motion.target(data.time).astype(data.qpos.dtype)
-        return self._step(self._exact if exactly else self._model, data.replace(ctrl=control))
-
-    def rollout(self, data, steps: int):
-        """Positions at the end of a batch."""
-        return jax.lax.scan(lambda d, _: (jax.vmap(self.step)(d), None), data, None, length=steps)[0].qpos
-
-    def converged(self, states: State, steps: int) -> float:
-        """Share of the steps (of every tenth) that end within `MJX_TOLERANCE` of the exact one."""
-
-        robot = self.motion.robot
-
-        def advance(data, _):
-            after = self.step(data)
-            change = after.qvel - self.step(data, exactly=True).qvel
-            close = change @ robot.mass_matrix(robot.kinematics(data.qpos)) @ change < MJX_TOLERANCE
-            return jax.lax.fori_loop(1, LOOK_EVERY, lambda _, data: self.step(data), after), close
-
-        run = jax.vmap(lambda data: jax.lax.scan(advance, data, None, length=max(steps // LOOK_EVERY, 1))[1])
-        return float(jax.jit(run)(self.data(states)).mean())
-
-
-def _seconds(function, argument) -> float:
+def _seconds(job: Any) -> float:
     start = time.perf_counter()
-    jax.block_until_ready(function(argument))
+    job.run()
     return time.perf_counter() - start

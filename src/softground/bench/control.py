@@ -15,8 +15,8 @@ import numpy as np
 
 from softground.bench.step import one_core
 from softground.control.walking import gait_for
-from softground.control.walking.controllers import walking_controller
 from softground.control.walking.walk import Belief, Command, verdict, walk
+from softground.control.walking.walker import walking_controller
 from softground.control.whole_body import Problem, Status, kkt_residual
 from softground.control.whole_body.solvers import SOLVERS, Solver
 from softground.media import ViscoElastic

@@ -39,8 +39,7 @@ def animate(
     Drawn by MuJoCo's renderer where EGL or OSMesa works, else by matplotlib from the side, and then says so.
     """
     path = Path(path)
-    if path.suffix not in FORMATS:
-        raise OptionError(f"a video must end in {' or '.join(FORMATS)}, got {path.name!r}")
+    check_format(path)
     if size[0] % 2 or size[1] % 2:
         raise OptionError(f"a video's width and height must be even, got {size[0]} x {size[1]}")
     play = playback(dataset, fps=fps, speed=speed, title=title)
@@ -48,6 +47,12 @@ def animate(
     images = frames(play, size, console)
     images = track(images, f"rendering {path.name}", len(play.time), console=console, disable=not progress)
     return write_video(path, images, fps)
+
+
+def check_format(path: Path) -> None:
+    """OptionError unless videos can be written to a file of this name."""
+    if path.suffix not in FORMATS:
+        raise OptionError(f"a video must end in {' or '.join(FORMATS)}, got {path.name!r}")
 
 
 def frames(play: Playback, size: tuple[int, int], console: Console | None = None) -> Iterator[np.ndarray]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from softground.cli.application import Json, app, configure_jax
-from softground.cli.options import report
+from softground.cli.application import Json, app, configure_jax, report
 
 bench = typer.Typer(no_args_is_help=True, help="Measure speed and robustness, each beside a peer in the same run.")
 app.add_typer(bench, name="bench")
@@ -42,27 +42,34 @@ def bench_batch(
     height: Annotated[
         float | None, typer.Option(help="Height of the lowest foot at the start, m: 0.1 is a drop.")
     ] = None,
+    against: Annotated[
+        list[str] | None, typer.Option(help="xla, mjx or warp (MuJoCo Warp); given again, one more. By default all.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Converged steps a second of many robots at once in float32, beside MJX with rigid contact; on a GPU if any."""
+    """Converged steps a second of many robots at once in float32, beside rigid contact in MJX and MuJoCo Warp."""
     configure_jax(for_batches=True)
     from softground.bench.batch import measure
 
-    options = {"sizes": size, "robot": robot, "motion": motion, "height": height}
+    options = {"sizes": size, "robot": robot, "motion": motion, "height": height, "against": against}
     report("batches", measure, "batches", as_json, options)
 
 
 @bench.command("robustness", epilog="Example: [bold]softground bench robustness --states 256 --steps 200[/]")
 def bench_robustness(
     states: Annotated[int | None, typer.Option(help="Random initial states.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Steps from each, with random torques.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Steps from each, with random torques and pushes.")] = None,
+    robot: Annotated[str | None, typer.Option(help="Robot of the catalogue.")] = None,
+    ground: Annotated[list[str] | None, typer.Option(help="sand, pebbles, foam, firm; given again, one more.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the ten hardest steps (JSON).")] = None,
     as_json: Json = False,
 ) -> None:
-    """Random states and torques: counts steps that do not converge and states that are not finite."""
+    """Random states, torques and pushes: counts steps that do not converge and states that are not finite."""
     configure_jax()
     from softground.bench.robustness import measure
 
-    report("robustness", measure, "", as_json, {"states": states, "steps": steps}, own_progress=True)
+    options = {"states": states, "steps": steps, "robot": robot, "grounds": ground, "out": out}
+    report("robustness", measure, "grounds", as_json, options, own_progress=True)
 
 
 @bench.command("equality", epilog="Example: [bold]softground bench equality --robot anymal --ground sand --json[/]")
@@ -91,3 +98,24 @@ def bench_control(
     from softground.bench.control import measure
 
     report("QP solvers", measure, "solvers", as_json, {"robot": robot, "controller": controller, "seconds": seconds})
+
+
+@bench.command(
+    "drops", epilog="Example: [bold]softground bench drops --robots go1 --grounds firm --count 100 --json[/]"
+)
+def bench_drops(
+    robots: Annotated[list[str] | None, typer.Option(help="Robot of the catalogue; given again, one more.")] = None,
+    grounds: Annotated[list[str] | None, typer.Option(help="sand, pebbles, foam, firm; given again, one more.")] = None,
+    count: Annotated[int | None, typer.Option(min=1, help="Drops of each robot on each ground.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Simulated time of a drop, s.")] = None,
+    dt: Annotated[float | None, typer.Option(help="Time step, s.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the worst drops (JSON).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Drop robots in random orientations, all bodies in contact: energy, depth, rest and convergence."""
+    configure_jax()
+    from softground.bench.drops import measure
+    from softground.cli.application import names
+
+    options = {"robots": names(robots), "grounds": names(grounds), "count": count, "seconds": seconds, "dt": dt}
+    report("drops", measure, "cases", as_json, options | {"out": out}, own_progress=True)

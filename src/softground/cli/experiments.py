@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from softground.cli.application import Json, Quiet, app, configure_jax
+from softground.cli.application import Json, Quiet, app, check_outputs, configure_jax
 from softground.errors import OptionError
 from softground.tables import print_pairs, print_rows
 
@@ -133,9 +133,10 @@ def learn(
 ) -> None:
     """Learn a medium from measured wrenches, comparing methods by cross-validation."""
     configure_jax()
+    check_outputs(out)
     from rich.console import Console
 
-    from softground.experiments.converters import read_any
+    from softground.experiments.database_file import read_any
     from softground.experiments.learning import report
     from softground.media import save_medium
 
@@ -172,7 +173,7 @@ def inspect(
     import numpy as np
 
     from softground.experiments import convexity, figures
-    from softground.experiments.converters import read_any
+    from softground.experiments.database_file import read_any
     from softground.runs.figures import save_figure
 
     rows = read_any(database)

@@ -8,19 +8,22 @@ from typing import Annotated, Any
 
 import typer
 
-from softground.cli.application import Json, Quiet, app, configure_jax
-from softground.cli.options import (
+from softground.cli.application import (
     Feet,
     GroundName,
     Ignore,
+    Json,
     Lock,
     Planar,
+    Quiet,
     RunFile,
     Slope,
     Strength,
     TimeStep,
     Video,
+    app,
     check_positive,
+    configure_jax,
     load_robot,
 )
 from softground.errors import OptionError
@@ -38,7 +41,7 @@ def plot(
 ) -> None:
     """Draw forces, sinkage, the base's motion and actuator power of a run or a planned gait."""
     check_positive(playback=playback)
-    configure_jax()
+    configure_jax(steps=0)
     from softground.planning.plan import load_motion
 
     shown, figure = load_motion(run_file), run_file.with_suffix(".png") if out is None else out
@@ -60,7 +63,7 @@ def cost(
     as_json: Json = False,
 ) -> None:
     """Cost of transport of a walk, and of its stances; a walk that falls is reported as a fall."""
-    configure_jax()
+    configure_jax(steps=0)
     from softground.planning import Plan
     from softground.planning.plan import load_motion
     from softground.runs.cost_of_transport import describe_cost, stance_rows

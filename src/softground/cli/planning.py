@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from softground.cli.application import Json, Quiet, app, configure_jax
-from softground.cli.options import (
+from softground.cli.application import (
     Feet,
     Ignore,
+    Json,
     Lock,
     Planar,
+    Quiet,
     RobotName,
     RunOut,
     Slope,
@@ -24,7 +25,10 @@ from softground.cli.options import (
     Strength,
     Terrain,
     TimeStep,
+    app,
+    check_outputs,
     check_positive,
+    configure_jax,
     load_robot,
     place_in_words,
     surface_of,
@@ -77,6 +81,7 @@ def plan(
     """Plan a gait on yielding ground: no contact schedule, only a speed. Ctrl-C keeps the best so far."""
     check_positive(strength=strength, speed=speed, dt=dt, period=period, eps=eps, seconds=seconds, spacing=spacing)
     configure_jax()
+    check_outputs(out)
     from softground.media import medium_of
     from softground.planning import plan as plan_gait
     from softground.simulation import Ground
@@ -146,4 +151,6 @@ def replay(
     if as_json:
         print(json.dumps(summary))
     elif not quiet:
-        print_pairs(f"{gait} in the simulator", summary)
+        units = {"speed": "m/s", "speed_planned": "m/s", "base_difference": "m", "joint_difference": "rad"}
+        shown = {f"{name} ({units[name]})" if name in units else name: value for name, value in summary.items()}
+        print_pairs(f"{gait} in the simulator", shown)

@@ -10,14 +10,19 @@ from typing import Annotated
 
 import typer
 
-from softground.cli.application import FEW_STEPS, Json, Quiet, app, configure_jax
-from softground.cli.options import (
+from softground.cli.application import (
+    Contacts,
     Damping,
     Feet,
+    Floor,
     GroundName,
     Ignore,
+    Json,
     Lock,
+    MapCell,
+    MapFile,
     Planar,
+    Quiet,
     RobotName,
     RunOut,
     Seed,
@@ -28,8 +33,11 @@ from softground.cli.options import (
     Terrain,
     TimeStep,
     Video,
+    app,
+    check_outputs,
     check_positive,
     check_seed,
+    configure_jax,
     load_robot,
     place_in_words,
     surface_of,
@@ -44,7 +52,7 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Drop RoboSimian on a slope of sand, trot it on flat sand: run files, figures, videos and a table."""
-    configure_jax(brief=True)
+    configure_jax(steps=0)
     from rich.console import Console
 
     from softground.demo import run_demo
@@ -61,7 +69,9 @@ def demo(
     "[bold]softground simulate robosimian --slope 5 --seconds 3 --out run.nc[/]   then   "
     "[bold]softground view run.nc[/]\n\n"
     "[bold]softground simulate anymal --ground pebbles --video anymal.mp4[/]\n\n"
+    "[bold]softground simulate go1 --contacts all --ground foam[/]\n\n"
     "[bold]softground simulate g1 --ground foam --stiffness 8e5 --damping 1e4[/]\n\n"
+    "[bold]softground simulate anymal --ground 'firm, sand*2: x>0' --floor 0.05[/]\n\n"
     "[bold]softground simulate my_robot.xml --feet left_sole,right_sole --lock 'arm_*' --strength 2[/]"
 )
 def simulate(
@@ -74,15 +84,19 @@ def simulate(
     slope: Slope = 0.0,
     terrain: Terrain = None,
     spacing: Spacing = None,
+    floor: Floor = None,
+    map_file: MapFile = None,
+    map_cell: MapCell = 0.1,
     seconds: Annotated[float, typer.Option(help="Duration, s.")] = 3.0,
     out: RunOut = Path("run.nc"),
     feet: Feet = None,
     lock: Lock = None,
     ignore: Ignore = None,
     planar: Planar = False,
+    contacts: Contacts = None,
     dt: TimeStep = 0.002,
     every: Annotated[int, typer.Option(help="Keep one sample per this many steps.")] = 1,
-    height: Annotated[float, typer.Option(help="Height of the lowest foot above the ground at the start, m.")] = 0.05,
+    height: Annotated[float, typer.Option(help="Height of the lowest foot or body at the start, m.")] = 0.05,
     perturb: Annotated[
         float, typer.Option(help="Standard deviation of random velocities at the start, m/s and rad/s.")
     ] = 0.0,
@@ -93,20 +107,33 @@ def simulate(
 ) -> None:
     """Drop a robot on a ground and let it hold its posture; report how deep it stands, or that and why it fell."""
     check_positive(
-        dt=dt, seconds=seconds, strength=strength, stiffness=stiffness, damping=damping, eps=eps, spacing=spacing
+        dt=dt,
+        seconds=seconds,
+        strength=strength,
+        stiffness=stiffness,
+        damping=damping,
+        eps=eps,
+        spacing=spacing,
+        floor=floor,
+        map_cell=map_cell,
     )
+    check_positive(every=every)
     seed_used = check_seed(seed, perturb=perturb)
-    configure_jax(brief=seconds / dt < FEW_STEPS)
+    configure_jax(steps=seconds / dt)
+    check_outputs(out, video)
     import numpy as np
 
     from softground.control.posture import hold_posture
-    from softground.media import medium_of
     from softground.runs import run
     from softground.simulation import Ground, Simulator
+    from softground.terrain import terrain_of
 
     surface = surface_of(slope, terrain, spacing)
-    model = load_robot(robot, feet, lock, ignore, planar)
-    medium = medium_of(ground, model, strength=strength, stiffness=stiffness, damping=damping, eps=eps)
+    model = load_robot(robot, feet, lock, ignore, planar, contacts)
+    springs = {"stiffness": stiffness, "damping": damping}
+    medium = terrain_of(
+        ground, model, map_file=map_file, cell=map_cell, floor=floor, strength=strength, eps=eps, **springs
+    )
     simulator = Simulator(model, Ground(medium, surface), dt)
     v = perturb * np.random.default_rng(seed_used).normal(size=model.nv) if perturb else None
     progress = not (quiet or as_json)
@@ -135,7 +162,7 @@ def simulate(
 @app.command(epilog="Example: [bold]softground robots[/]")
 def robots(as_json: Json = False) -> None:
     """List the robots of the catalogue."""
-    configure_jax()
+    configure_jax(steps=0)
     from softground.robots import available
 
     listings = [vars(listing) for listing in available()]
@@ -149,7 +176,7 @@ def robots(as_json: Json = False) -> None:
 @app.command(epilog="Example: [bold]softground simulate robosimian --ground pebbles[/]")
 def media(as_json: Json = False) -> None:
     """List the media that --ground takes."""
-    configure_jax()
+    configure_jax(steps=0)
     from softground.media.named import NAMED, WEDGE, describe
 
     described = {name: describe(name) for name in (*NAMED, WEDGE)}

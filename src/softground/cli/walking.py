@@ -11,17 +11,21 @@ from typing import Annotated
 
 import typer
 
-from softground.cli.application import Json, Quiet, app, configure_jax
-from softground.cli.options import (
+from softground.cli.application import (
     Damping,
+    Json,
+    Quiet,
     RobotName,
     RunOut,
     Seed,
     Stiffness,
     Strength,
     Video,
+    app,
+    check_outputs,
     check_positive,
     check_seed,
+    configure_jax,
 )
 from softground.errors import OptionError
 from softground.tables import print_pairs
@@ -100,6 +104,7 @@ def walk(
             raise OptionError(f"--{name} must be finite, got {value}")
     seed_used = check_seed(seed, noise=noise)
     configure_jax()
+    check_outputs(out, video)
     from softground.control import has_round_feet, usual_speed, walk_summary
     from softground.control import walk as walk_biped
     from softground.media import Noisy, medium_of

@@ -1,6 +1,6 @@
-"""Contact between feet and ground: one strictly convex problem per time step."""
+"""Contact between robots and ground: one strictly convex problem per time step."""
 
 from softground.contact.newton import BatchNewton, Newton, Solution
-from softground.contact.problem import StepProblem
+from softground.contact.problem import Contacts, StepProblem
 
-__all__ = ["BatchNewton", "Newton", "Solution", "StepProblem"]
+__all__ = ["BatchNewton", "Contacts", "Newton", "Solution", "StepProblem"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -15,10 +17,13 @@ from softground.robots.rotations import matmul3, skew
 from softground.surfaces import Surface
 
 
-def feet_in_ground(robot: Robot, kinematics, surface: Surface) -> FootInGround:
-    """Depth and orientation of every foot relative to the surface nearest to it (leading axis: feet)."""
+def feet_in_ground(robot: Robot, kinematics, surface: Surface, chosen: Sequence[int] | None = None) -> FootInGround:
+    """Depth and orientation of feet relative to the surface nearest to them (leading axis): all, or those chosen."""
     positions, rotations = robot.foot_poses(kinematics)
     clearance = np.array([foot.clearance for foot in robot.feet])
+    if chosen is not None:
+        which = np.array(chosen)
+        positions, rotations, clearance = positions[which], rotations[which], clearance[which]
 
     def place(position, rotation, clearance):
         frame = surface.frame(position)
@@ -26,6 +31,19 @@ def feet_in_ground(robot: Robot, kinematics, surface: Surface) -> FootInGround:
         return FootInGround(depth, position, matmul3(frame.T, rotation), frame)
 
     return jax.vmap(place)(positions, rotations, clearance.astype(positions.dtype))
+
+
+def bodies_in_ground(robot: Robot, kinematics, surface: Surface, chosen: Sequence[int]) -> FootInGround:
+    """Depth of the origins and orientation of bodies of the robot relative to the surface nearest to them."""
+    positions, rotations = robot.touching_poses(kinematics)
+    if len(chosen) < len(robot.bodies):
+        positions, rotations = positions[np.array(chosen)], rotations[np.array(chosen)]
+
+    def place(position, rotation):
+        frame = surface.frame(position)
+        return FootInGround(-surface.signed_distance(position), position, matmul3(frame.T, rotation), frame)
+
+    return jax.vmap(place)(positions, rotations)
 
 
 @eqx.filter_jit

@@ -24,7 +24,7 @@ from jaxtyping import Bool, Float, Int
 from softground.arrays import Array
 from softground.contact.guess import Guess
 from softground.contact.linear import solve_spd_fast
-from softground.contact.problem import LocalModel, StepProblem, product
+from softground.contact.problem import LocalModel, StepProblem, Vectors, product, total
 from softground.media.base import LawAlongLine
 
 
@@ -139,8 +139,8 @@ class Solution(NamedTuple):
     """Minimiser of a step problem (m/s, rad/s), with the forces that go with it (N, N m)."""
 
     velocity: Float[Array, " nv"]
-    twists: Float[Array, "f n"]
-    wrenches: Float[Array, "f n"]
+    twists: Vectors
+    wrenches: Vectors
     joint_force: Float[Array, " nv"]
     iterations: Int[Array, ""]
     converged: Bool[Array, ""]
@@ -150,19 +150,20 @@ class Iterate(NamedTuple):
     """A velocity, the forces there, and the Newton direction from it."""
 
     v: Float[Array, " nv"]
-    twists: Float[Array, "f n"]
+    twists: Vectors
     model: LocalModel
     direction: Float[Array, " nv"]
-    twist_direction: Float[Array, "f n"]
+    twist_direction: Vectors
     inertial_slope: Float[Array, ""]  # of the quadratic part of the objective along the direction, J
     inertial_curvature: Float[Array, ""]
     decrement: Float[Array, ""]  # -gradient . direction, J
     resolution: Float[Array, ""]  # what rounding leaves of the decrement at the minimum, J
     iteration: Int[Array, ""]
 
-    def at(self, length) -> tuple[Float[Array, " nv"], Float[Array, "f n"]]:
+    def at(self, length) -> tuple[Float[Array, " nv"], Vectors]:
         """Velocity and twists after a step of this length along the direction."""
-        return self.v + length * self.direction, self.twists + length * self.twist_direction
+        moved = zip(self.twists, self.twist_direction, strict=True)
+        return self.v + length * self.direction, tuple(u + length * along for u, along in moved)
 
     def goal(self, tolerance: float) -> Float[Array, ""]:
         """Decrement at which the minimum is reached, J."""
@@ -185,12 +186,17 @@ def warm_start(problem: StepProblem, guess: Guess) -> Iterate:
     """
     twists, model = guess.model(problem)
     hessian = problem.hessian(model)
-    at_rest = model.wrench + (model.stiffness * twists[:, None]).sum(-1)
+    at_rest = tuple(w + fall for w, fall in zip(model.wrench, _fall(model, twists), strict=True))
     joints_at_rest = model.joint_force + model.joint_stiffness * guess.velocity
     v = solve_spd_fast(hessian, problem.momentum + problem.dt * problem.generalised(at_rest, joints_at_rest))
     wrench, joint_force = problem.forces(v)
     here = model._replace(wrench=wrench, joint_force=joint_force)
     return _direction(problem, v, problem.twists(v), here, hessian, jnp.zeros((), jnp.int32))
+
+
+def _fall(model: LocalModel, twists: Vectors) -> Vectors:
+    """How much less the wrenches are for these twists, in the linear model."""
+    return tuple((rate * u[:, None]).sum(-1) for rate, u in zip(model.stiffness, twists, strict=True))
 
 
 def newton_direction(problem: StepProblem, v, twists, model: LocalModel, iteration) -> Iterate:
@@ -218,11 +224,15 @@ def _direction(problem: StepProblem, v, twists, model: LocalModel, hessian, iter
 
 def along(problem: StepProblem, state: Iterate):
     """First and second derivative of the objective along the direction, J, as a function of the step length."""
-    lines = jax.vmap(lambda law, *line: law.along(*line))(problem.laws, state.twists, state.twist_direction)
+    groups = zip(problem.contacts, state.twists, state.twist_direction, strict=True)
+    lines = [jax.vmap(lambda law, *line: law.along(*line))(group.laws, *line) for group, *line in groups]
 
     def derivatives(length):
-        slopes, curvatures = jax.vmap(each_slope)(lines, jnp.broadcast_to(length, len(state.twists)))
-        slope, curvature = slopes.sum(), curvatures.sum()
+        ground = [
+            jax.vmap(each_slope)(line, jnp.broadcast_to(length, len(twists)))
+            for line, twists in zip(lines, state.twists, strict=True)
+        ]
+        slope, curvature = (total(part.sum() for part in parts) for parts in zip(*ground, strict=True))
         if problem.joints is not None:
             force, rate = problem.joints.response(state.v + length * state.direction)
             slope = slope - (force * state.direction).sum()
@@ -260,11 +270,11 @@ def finish(state: Iterate, tolerance: float) -> Solution:
     length = jnp.where(converged, 1.0, 0.0).astype(state.v.dtype)
     model = state.model
     v, twists = state.at(length)
-    change = length * (model.stiffness * state.twist_direction[:, None]).sum(-1)
+    fall = _fall(model, state.twist_direction)
     return Solution(
         velocity=v,
         twists=twists,
-        wrenches=model.wrench - change,
+        wrenches=tuple(w - length * change for w, change in zip(model.wrench, fall, strict=True)),
         joint_force=model.joint_force - length * model.joint_stiffness * state.direction,
         iterations=state.iteration,
         converged=converged & jnp.isfinite(v).all(),

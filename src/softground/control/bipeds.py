@@ -10,17 +10,17 @@ from rich.console import Console
 
 from softground.control.estimation import Estimator
 from softground.control.stepping import Stepper, SteppingController, SteppingGait, Walks, starting_state
-from softground.control.walking.controllers import check_controller, walking_controller
 from softground.control.walking.gait import gait_for
 from softground.control.walking.walk import Belief, Command, steps_a_period, verdict
 from softground.control.walking.walk import walk as walk_by_pattern
+from softground.control.walking.walker import check_controller, walking_controller
 from softground.errors import OptionError
 from softground.media import Medium, Noisy, ViscoElastic
 from softground.media.visco_elastic.fields import value_at
 from softground.robots import Robot
 from softground.runs import Run
-from softground.runs.base_orientation import heading
 from softground.runs.cost_of_transport import describe_cost, walk_cost
+from softground.runs.measures import heading
 from softground.simulation import Ground, Simulator
 
 STEPPING_PERIOD = 2e-3  # s, of the controller of round feet and of the simulator below it

@@ -17,6 +17,7 @@ DAMPING = 1e-3
 PITCH_LENGTH = 0.2  # m: an error of the foot's pitch of 1 rad counts as much as this distance
 ITERATIONS, LONGEST_STEP = 40, 0.3  # per target, and rad (m for slides) of a joint in one iteration
 TOLERANCE = 1e-4  # m
+SETTLED = 1e-12  # rad, m: an iteration that moves no joint further was the last
 
 
 def joints_for_feet(
@@ -76,7 +77,16 @@ def _follow(robot: Robot, q, path: Float[Array, "k F 4"], weight: Float[Array, "
         return jnp.clip(joints - step, low, high)
 
     def reach(q, target):
-        joints = jax.lax.fori_loop(0, ITERATIONS, lambda _, j: improve(j, q, target), q[coordinates])
+        def moves(progress):
+            count, joints, before = progress
+            return (count < ITERATIONS) & (jnp.abs(joints - before) > SETTLED).any()
+
+        def go_on(progress):
+            count, joints, _ = progress
+            return count + 1, improve(joints, q, target), joints
+
+        first = q[coordinates]
+        _, joints, _ = jax.lax.while_loop(moves, go_on, (0, first, jnp.full_like(first, jnp.inf)))
         error = jnp.linalg.norm(residual(joints, q, target).reshape(-1, 4), axis=1)
         q = q.at[coordinates].set(joints)
         return q, (q, error)

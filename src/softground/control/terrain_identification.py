@@ -44,7 +44,7 @@ from softground.errors import OptionError, unknown_name
 from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
 from softground.robots import Robot
 from softground.robots.dynamics import Kinematics
-from softground.simulation.ground import medium_under_feet
+from softground.simulation.groups import medium_under_feet
 from softground.surfaces import Plane
 
 BASE = 6

@@ -7,10 +7,9 @@ from softground.lazy import lazily
 if TYPE_CHECKING:  # what `__getattr__` finds, for editors and type checkers
     from softground.experiments import campaign, learning, rigs
     from softground.experiments.campaign import Grid, Outcome, acquire, campaign_status, collect, run_campaign
-    from softground.experiments.converters import from_zhu2019, read_any
     from softground.experiments.convexity import Concavity, concavity_of
     from softground.experiments.database import WrenchDatabase
-    from softground.experiments.database_file import read_database, write_database
+    from softground.experiments.database_file import from_zhu2019, read_any, read_database, write_database
     from softground.experiments.figures import change_figure, hull_figure, slices_figure
     from softground.experiments.force_log import ForceLog, LoggedRun, from_logs, read_log
     from softground.experiments.learning import METHODS, Learned, learn
@@ -59,11 +58,10 @@ __all__ = [
 
 _HOMES = {
     "campaign": ("Grid", "Outcome", "acquire", "campaign_status", "collect", "run_campaign"),
-    "converters": ("from_zhu2019", "read_any"),
     "convexity": ("Concavity", "concavity_of"),
     "trajectory": ("FootTrajectory",),
     "database": ("WrenchDatabase",),
-    "database_file": ("read_database", "write_database"),
+    "database_file": ("from_zhu2019", "read_any", "read_database", "write_database"),
     "figures": ("change_figure", "hull_figure", "slices_figure"),
     "force_log": ("ForceLog", "LoggedRun", "from_logs", "read_log"),
     "learning": ("METHODS", "Learned", "learn"),

@@ -13,9 +13,161 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from softground.experiments.database_checks import check_complete, check_rows
+from softground.errors import ExperimentError, unknown_name
 from softground.media.base import COMPONENTS
 from softground.robots.shapes import Shape
+
+#: Greatest plausible depth, m; speed, m/s; and turning rate, rad/s, of a measurement.
+MAX_DEPTH, MAX_SPEED, MAX_SPIN = 1.0, 5.0, 10.0
+#: Plausible stress per depth (N/m3) under the worst direction. The least is the buoyancy of a light powder,
+#: 300 kg/m3 times g: no heap of grains is softer. The greatest is 10 N/cm3, that of 3D resistive force theory for
+#: a packing of 2000 kg/m3 with an internal friction of 0.95; sand has 0.1 to 1. A factor of 1000 leaves this band.
+SOFTEST, HARDEST = 300 * 9.81, 1e7
+
+
+def check_rows(database: WrenchDatabase) -> None:
+    """Everything that can be said of rows, complete or not."""
+    _check_shapes(database)
+    _check_finite(database)
+    _check_signs_and_units(database)
+    _check_duplicates(database)
+    _check_twists(database)
+    _check_forces(database)
+
+
+def _check_shapes(database: WrenchDatabase) -> None:
+    if database.kind not in ("planar", "spatial"):
+        raise ExperimentError(unknown_name("kind of wrench database", database.kind, ("planar", "spatial")))
+    if not database.foot.size_names():
+        raise ExperimentError(
+            f"the foot of a database must be given by sizes, as a Sphere, Cylinder or Box is, got {database.foot!r}"
+        )
+    rows, size = len(database.depth), len(database.components)
+    expected = {"tilt": (rows,), "heading": (rows,), "direction": (rows,), "twist": (rows, size)}
+    for name, shape in {**expected, "wrench": (rows, size)}.items():
+        if getattr(database, name).shape != shape:
+            raise ExperimentError(f"{name} of {rows} rows must have shape {shape}, got {getattr(database, name).shape}")
+    if len(database.source) != rows:
+        raise ExperimentError(f"every row needs a source: {rows} rows, {len(database.source)} sources")
+    if rows == 0:
+        raise ExperimentError("the wrench database has no rows: measure something first")
+    if not np.isfinite(database.reference_height):
+        raise ExperimentError(f"reference height must be finite, got {database.reference_height} m")
+
+
+def _first(database: WrenchDatabase, wrong: np.ndarray) -> str | None:
+    """Place of the first wrong row and how many there are, or None."""
+    rows = np.flatnonzero(wrong)
+    if not len(rows):
+        return None
+    more = f" (and {len(rows) - 1} more)" if len(rows) > 1 else ""
+    return f"{database.place(int(rows[0]))}{more}"
+
+
+def _refuse(database: WrenchDatabase, wrong: np.ndarray, what: str, remedy: str) -> None:
+    place = _first(database, wrong)
+    if place is not None:
+        raise ExperimentError(f"{place}: {what}; {remedy}")
+
+
+def _check_finite(database: WrenchDatabase) -> None:
+    for name in ("depth", "tilt", "heading", "twist", "wrench"):
+        values = getattr(database, name).reshape(len(database), -1)
+        wrong = ~np.isfinite(values).all(axis=1)
+        _refuse(database, wrong, f"{name} is NaN or infinite", "remove the row or measure it again")
+
+
+def _check_signs_and_units(database: WrenchDatabase) -> None:
+    depth = database.depth
+    remedy = "it must be positive below the surface: zhu2019 files store the negative of it, so change the sign"
+    _refuse(database, depth < 0, "depth is negative", remedy)
+    remedy = "the column is in m: mm must be divided by 1000"
+    _refuse(database, depth > MAX_DEPTH, f"depth exceeds {MAX_DEPTH:g} m", remedy)
+    remedy = "the column is in rad: degrees must be multiplied by pi/180"
+    _refuse(database, np.abs(database.tilt) > np.pi, "tilt exceeds pi", remedy)
+    _refuse(database, np.abs(database.heading) > 2 * np.pi, "heading exceeds 2 pi", remedy)
+    half = 2 if database.kind == "planar" else 3
+    speed, spin = (np.linalg.norm(part, axis=1) for part in np.split(database.twist, [half], axis=1))
+    remedy = "the columns are in m/s and rad/s: mm/s must be divided by 1000, degrees/s multiplied by pi/180"
+    _refuse(database, speed > MAX_SPEED, f"the speed exceeds {MAX_SPEED:g} m/s", remedy)
+    _refuse(database, spin > MAX_SPIN, f"the turning rate exceeds {MAX_SPIN:g} rad/s", remedy)
+
+
+def _check_duplicates(database: WrenchDatabase) -> None:
+    keys = np.column_stack([database.poses(), database.direction])
+    _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    earlier = first[group.reshape(-1)]
+    repeated = np.flatnonzero(earlier != np.arange(len(keys)))
+    if len(repeated):
+        row = int(repeated[0])
+        raise ExperimentError(
+            f"{database.place(row)}: the same configuration and direction as {database.place(int(earlier[row]))}; "
+            "keep one of them, or their average"
+        )
+
+
+def _check_twists(database: WrenchDatabase) -> None:
+    """A direction is one twist, whatever the configuration."""
+    _, first, group = np.unique(database.direction, return_index=True, return_inverse=True)
+    usual = database.twist[first[group]]
+    wrong = np.linalg.norm(database.twist - usual, axis=1) > 1e-6 + 1e-4 * np.linalg.norm(usual, axis=1)
+    rows = np.flatnonzero(wrong)
+    if len(rows):
+        row = int(rows[0])
+        raise ExperimentError(
+            f"{database.place(row)}: direction {database.direction[row]} has another twist than at "
+            f"{database.place(int(first[group[row]]))}; number directions so that each is one twist"
+        )
+
+
+def check_complete(database: WrenchDatabase) -> None:
+    """Every direction at every configuration."""
+    numbers = database.directions()
+    poses, group = np.unique(database.poses(), axis=0, return_inverse=True)
+    group = group.reshape(-1)
+    for index in np.flatnonzero(np.bincount(group) != len(numbers)):
+        rows = np.flatnonzero(group == index)
+        missing = sorted(set(numbers.tolist()) - set(database.direction[rows].tolist()))
+        depth, tilt, heading = poses[index]
+        raise ExperimentError(
+            f"the configuration at {database.place(int(rows[0]))} (depth {depth:g} m, tilt {tilt:g} rad, heading "
+            f"{heading:g} rad) lacks directions {', '.join(map(str, missing))}; measure them, or, at zero tilt, "
+            "fill them in by symmetry (softground.experiments.symmetry.completed)"
+        )
+
+
+def _check_forces(database: WrenchDatabase) -> None:
+    """Wrenches of a plausible size: a wrong unit shows as a factor of 1000.
+
+    Stress grows about in proportion to depth, so a foot of area A (sole and sides) whose lowest point is D deep
+    meets less than HARDEST A D, and in the direction that meets most, more than SOFTEST A_sole depth.
+    The resultant acts through points of the foot, so the torque is of the order of the force times the distance
+    to the reference point; a couple may be added, hence the factor of 3.
+    """
+    half = 2 if database.kind == "planar" else 3
+    force = np.linalg.norm(database.wrench[:, :half], axis=1)
+    torque = np.linalg.norm(database.wrench[:, half:], axis=1)
+    sole, skin, reach = foot_sizes(database.foot)
+    deepest = database.depth + reach
+    advice = "the columns are in N: mN must be divided by 1000, kN multiplied by 1000"
+    _refuse(database, force > HARDEST * skin * deepest, "the force is more than any ground exerts", advice)
+    under = database.depth > 0
+    if under.any():
+        row = int(np.flatnonzero(under)[np.argmax((force / (sole * np.maximum(database.depth, 1e-9)))[under])])
+        if force[row] < SOFTEST * sole * database.depth[row]:
+            raise ExperimentError(
+                f"{database.place(row)}: the hardest push of all is {force[row]:g} N, less than the buoyancy of the "
+                f"foot in a light powder; {advice}"
+            )
+    lever = np.hypot(abs(database.reference_height) + reach, reach)
+    wrong = torque > 3 * max(force.max(), 1e-9) * lever
+    _refuse(database, wrong, "the torque is more than the forces can exert", "the column is in N m, not N mm")
+
+
+def foot_sizes(foot: Shape) -> tuple[float, float, float]:
+    """Area of the sole and of all that can be loaded (m2), and how far the foot reaches from its sole's centre."""
+    return foot.area, float(foot.panels().area.sum()), foot.reach
+
 
 KINDS = ("planar", "spatial")
 #: Decimals to which poses are compared: micrometres and microradians.

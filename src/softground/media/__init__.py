@@ -1,10 +1,11 @@
 """What the ground is: media as convex potentials of a foot's next twist."""
 
 from softground.media.base import FootInGround, FootMedium, Law, Medium
+from softground.media.elements import Elements, Scm
 from softground.media.learned import LearnedSpace
 from softground.media.learned_file import load_medium, save_medium
 from softground.media.memory import Remembering
-from softground.media.named import NAMED, beads, firm, foam, medium_of, named_medium, pebbles, sand
+from softground.media.named import NAMED, beads, firm, foam, grains, medium_of, mud, named_medium, pebbles, sand, soil
 from softground.media.noise import Noisy
 from softground.media.resistive import Resistive
 from softground.media.visco_elastic import Field, Firm, Stretches, ViscoElastic
@@ -14,6 +15,7 @@ from softground.media.wrench_space import DepthTilt, WrenchSpace
 __all__ = [
     "NAMED",
     "DepthTilt",
+    "Elements",
     "Field",
     "Firm",
     "FootInGround",
@@ -24,6 +26,7 @@ __all__ = [
     "Noisy",
     "Remembering",
     "Resistive",
+    "Scm",
     "Stretches",
     "ViscoElastic",
     "Wedge",
@@ -31,10 +34,13 @@ __all__ = [
     "beads",
     "firm",
     "foam",
+    "grains",
     "load_medium",
     "medium_of",
+    "mud",
     "named_medium",
     "pebbles",
     "sand",
     "save_medium",
+    "soil",
 ]

@@ -29,6 +29,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from softground.arrays import Array
+from softground.errors import MediumError
 from softground.robots.shapes import Shape
 
 #: Which of the six components (vx, vy, vz, wx, wy, wz) of a twist in the surface frame a medium works with.
@@ -111,6 +112,20 @@ class Medium(eqx.Module):
         """One for each foot of a robot. Override it where what the feet get must agree, or must differ."""
         return [self.for_foot(shape, planar) for shape in shapes]
 
+    def for_body(self, shape: Shape, planar: bool) -> FootMedium:
+        """What a body of this closed shape meets, in its own frame: the origin's depth is `FootInGround.depth`.
+
+        Override it where the medium knows what to do with surfaces of any orientation.
+        """
+        raise MediumError(
+            f"{type(self).__name__} knows feet only, not bodies: name a medium for these, "
+            "Ground(medium, bodies=firm()), or load the robot with contacts='feet'"
+        )
+
+    def under_bodies(self, shapes: Sequence[Shape], planar: bool) -> Sequence[FootMedium]:
+        """One for each body of a robot. Override it where they must agree."""
+        return [self.for_body(shape, planar) for shape in shapes]
+
 
 class FootMedium(Medium):
     """A medium bound to a foot: what the step evaluates. Itself a medium, which serves every foot as it is."""
@@ -124,6 +139,10 @@ class FootMedium(Medium):
         """Reference point of twist and wrench from the foot's origin, m, surface frame; None: the origin."""
         return None
 
+    def place(self, foot: FootInGround, memory: Any) -> Float[Array, "3"]:
+        """Where the ground is that the foot stands in, m, world: what varies from place to place is taken there."""
+        return foot.position
+
     def initial_memory(self, foot: FootInGround) -> Any:
         """What the ground remembers of a foot that has been here all along (a pytree, possibly empty)."""
         return ()
@@ -136,6 +155,10 @@ class FootMedium(Medium):
         self, foot: FootInGround, memory: Any, law: Law, twist: Float[Array, " n"], dt: Float[Array, ""]
     ) -> Any:
         """Memory after the step in which the foot moved with `twist`."""
+        return memory
+
+    def untouched(self, memory: Any) -> Any:
+        """Memory after a step in which a body was clear of the ground, so that `remember` was not asked."""
         return memory
 
     def stored_energy(self, foot: FootInGround, memory: Any) -> Float[Array, ""]:

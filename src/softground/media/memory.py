@@ -14,6 +14,7 @@ convex problem. A wrench space that shrinks towards the origin, which it holds, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import equinox as eqx
@@ -74,6 +75,13 @@ class Remembering(Medium):
         if not isinstance(space, WrenchSpace):
             raise MediumError(f"memory is for granular ground (wrench spaces), not for {type(self.ground).__name__}")
         return RememberingFoot(medium=self, ground=space, kind=space.kind)
+
+    def for_body(self, shape: Shape, planar: bool) -> FootMedium:
+        """What the ground remembers is of feet only."""
+        return self.ground.for_body(shape, planar)
+
+    def under_bodies(self, shapes: Sequence[Shape], planar: bool) -> Sequence[FootMedium]:
+        return self.ground.under_bodies(shapes, planar)
 
 
 class RememberingFoot(FootMedium):

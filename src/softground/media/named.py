@@ -16,6 +16,7 @@ import numpy as np
 
 from softground.errors import MediumError, unknown_name
 from softground.media.base import Medium
+from softground.media.elements import Elements, Scm
 from softground.media.learned import LearnedSpace
 from softground.media.learned_file import load_medium
 from softground.media.resistive import Resistive, surface_of, wrenches
@@ -54,6 +55,42 @@ def pebbles(strength: float = 1.0, *, eps: float = DEFAULT_EPS, law: str = "auto
     True
     """
     return Resistive(scale_meeting(force=280.0, depth=0.045), strength=strength, eps=eps, law=law)
+
+
+def grains(strength: float = 1.0, *, eps: float = DEFAULT_EPS) -> Elements:
+    """Dry sand on every element of a body's surface, as strong as `sand`: edges, tilts and shapes of any kind are felt.
+
+    strength: factor on all forces. eps: temperature, W.
+
+    >>> import softground as sg
+    >>> bool(sg.grains().scale == sg.sand().scale)
+    True
+    """
+    return Elements(scale_meeting(force=200.0, depth=0.05), strength=strength, eps=eps)
+
+
+def soil(strength: float = 1.0) -> Scm:
+    """Deformable soil by Bekker and Janosi (SCM), at the published parameters of soft soil.
+
+    strength: factor on all forces.
+
+    >>> import softground as sg
+    >>> float(sg.media.soil().power)  # of the depth
+    1.1
+    """
+    return Scm.preset("soft", strength=strength)
+
+
+def mud(strength: float = 1.0, *, eps: float = DEFAULT_EPS) -> Elements:
+    """Cohesive ground, wet and sticky: weak grains with a cohesion of 1 kPa and suction of 0.5 kPa, of no measurement.
+
+    strength: factor on all forces. eps: temperature, W.
+
+    >>> import softground as sg
+    >>> float(sg.media.mud().suction)  # Pa
+    500.0
+    """
+    return Elements(0.1, cohesion=1000.0, suction=500.0, strength=strength, eps=eps)
 
 
 def beads(strength: float = 1.0, *, eps: float = DEFAULT_EPS) -> LearnedSpace:
@@ -113,6 +150,9 @@ def scale_meeting(force: float, depth: float) -> float:
 NAMED: dict[str, Callable[..., Medium]] = {
     "sand": sand,
     "pebbles": pebbles,
+    "grains": grains,
+    "soil": soil,
+    "mud": mud,
     "beads": beads,
     "foam": foam,
     "firm": firm,

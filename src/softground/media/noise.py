@@ -100,6 +100,13 @@ class Noisy(Medium):
             for number, ground in enumerate(grounds)
         ]
 
+    def for_body(self, shape: Shape, planar: bool) -> FootMedium:
+        """Noise is on feet only."""
+        return self.ground.for_body(shape, planar)
+
+    def under_bodies(self, shapes: Sequence[Shape], planar: bool) -> Sequence[FootMedium]:
+        return self.ground.under_bodies(shapes, planar)
+
 
 class NoisyFoot(FootMedium):
     """A medium under one foot, with noise of its own."""
@@ -111,6 +118,9 @@ class NoisyFoot(FootMedium):
 
     def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
         return self.ground.reference(foot)
+
+    def place(self, foot: FootInGround, memory: NoisyMemory) -> Float[Array, "3"]:
+        return self.ground.place(foot, memory.ground)
 
     def initial_memory(self, foot: FootInGround) -> NoisyMemory:
         return NoisyMemory(self.ground.initial_memory(foot), jnp.zeros_like(foot.depth))

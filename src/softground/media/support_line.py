@@ -37,9 +37,9 @@ class SupportAlongLine(eqx.Module):
 def _moments(score: Float[Array, " k"], rate: Float[Array, " k"], t: Float[Array, ""]):
     scores = score + t * rate
     weight = jnp.exp(scores - scores.max())
-    weight = weight / weight.sum()
-    mean = (weight * rate).sum()
-    return mean, (weight * (rate - mean) ** 2).sum()
+    total, first = weight.sum(), (weight * rate).sum()
+    mean = first / total
+    return mean, (weight * (rate - mean) ** 2).sum() / total
 
 
 @custom_vmap

@@ -42,37 +42,40 @@ class SupportFunction(Law):
     vertices: Float[Array, "*f k n"]  # N, N m; the origin is one of them
     eps: Float[Array, "*f"]  # W
 
+    def _scores(self, twist: Float[Array, " n"]) -> Float[Array, " k"]:
+        return (self.vertices * (-twist / self.eps)).sum(-1)
+
     def _weights(self, twist: Float[Array, " n"]) -> tuple[Float[Array, " k"], Float[Array, ""]]:
-        """Softmax weights and the logarithm of their normaliser."""
-        score = -(self.vertices * twist).sum(-1) / self.eps
+        """Weights of the vertices before they are divided by their sum, the greatest 1, and its score."""
+        score = self._scores(twist)
         top = score.max()
-        weight = jnp.exp(score - top)
-        total = weight.sum()
-        return weight / total, top + jnp.log(total)
+        return jnp.exp(score - top), top
 
     def potential(self, twist):
-        return self.eps * self._weights(twist)[1]
+        weight, top = self._weights(twist)
+        return self.eps * (top + jnp.log(weight.sum()))
 
     def wrench(self, twist):
         weight, _ = self._weights(twist)
-        return (weight[:, None] * self.vertices).sum(0)
+        total, first = weight.sum(), (weight[:, None] * self.vertices).sum(0)
+        return first / total
 
     def response(self, twist):
-        # Sums of products rather than matrix products: XLA fuses them into one kernel for all feet.
+        # Sums of products rather than matrix products: XLA fuses them into one kernel for all feet. All sums come
+        # before what is made of them: native code has one loop over the vertices for them.
         weight, _ = self._weights(twist)
         weighted = weight[:, None] * self.vertices
-        wrench = weighted.sum(0)
+        total, first = weight.sum(), weighted.sum(0)
         second = (weighted[:, :, None] * self.vertices[:, None, :]).sum(0)
-        return wrench, (second - wrench[:, None] * wrench) / self.eps
+        wrench = first / total
+        return wrench, (second / total - wrench[:, None] * wrench) / self.eps
 
     def scaled(self, factors: Float[Array, " n"]) -> SupportFunction:
         """The law of the set with the components of every wrench multiplied."""
         return SupportFunction(self.vertices * factors, self.eps)
 
     def along(self, twist, direction) -> SupportAlongLine:
-        score = -(self.vertices * twist).sum(-1) / self.eps
-        rate = -(self.vertices * direction).sum(-1) / self.eps
-        return SupportAlongLine(score, rate, self.eps)
+        return SupportAlongLine(self._scores(twist), self._scores(direction), self.eps)
 
 
 class DepthTilt(eqx.Module):

@@ -6,6 +6,7 @@ loops are loops. Nothing is included, so that NVRTC needs no headers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from softground.native.program import (
     Buffer,
     Call,
     Compute,
+    ForEach,
     Function,
     If,
     Kind,
@@ -30,9 +32,9 @@ from softground.native.program import (
 from softground.native.traversal import walk
 
 KERNEL = "softground_kernel"
-#: Threads of a block. A robot's step takes all the registers that a thread can have, so few threads share a processor
-#: whatever the size; small blocks spread a few thousand robots over all of them.
-BLOCK = 64
+#: Most threads of a block: those that a processor has registers for, if each takes as many as it can have. A batch has
+#: as many blocks as there are processors, if it is not larger (gpu.py).
+BLOCK = 256
 #: Bytes of tables in constant memory, of 64 KiB: what all threads read at one place (rows of a matrix, in a loop) costs
 #: nothing there. Tables beyond lie in global memory.
 _CONSTANT_BYTES = 48 * 1024
@@ -136,14 +138,15 @@ def _kernel(writer: _Writer, program: Program) -> None:
     outputs = [f"{kind}* __restrict__ out{k}" for k, kind in enumerate(kinds[len(program.inputs) :])]
     parameters = ", ".join([*inputs, *outputs, "const long long rows"])
     writer.open(f'extern "C" __global__ void __launch_bounds__({BLOCK}) {KERNEL}({parameters})')
-    writer.line("const long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;")
-    writer.line("if (row >= rows) return;")
+    writer.line("const long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x;")
+    writer.line("const long long row = thread < rows ? thread : rows - 1;  // all threads meet at barriers")
     values = iter(program.main.parameters)
     for place, buffer in _places("in", program.inputs):
         value = next(values)
         writer.let(value, f"{place} != 0" if buffer.kind == "bool" else f"({_TYPES[value.kind]}){place}")
     _place_arrays(writer, program.main)
-    _block(writer, program.main.body)
+    _block(writer, program.main.body, top=True)
+    writer.line("if (thread != row) return;")
     results = iter(program.main.results)
     for place, _ in _places("out", program.outputs):
         writer.line(f"{place} = {writer.operand(next(results))};")
@@ -177,7 +180,8 @@ def _place_arrays(writer: _Writer, function: Function) -> None:
             writer.pointers[array] = writer.table(array)
 
 
-def _block(writer: _Writer, block: Block) -> None:
+def _block(writer: _Writer, block: Block, top: bool = False) -> None:
+    """Statements. top: whether every thread of a block of threads comes by."""
     for statement in block:
         match statement:
             case Compute(operation, arguments, result):
@@ -192,7 +196,9 @@ def _block(writer: _Writer, block: Block) -> None:
             case If():
                 _if(writer, statement)
             case While():
-                _while(writer, statement)
+                _while(writer, statement, together=top and turns_alike(statement))
+            case ForEach():
+                _for_each(writer, statement)
             case Call(function, arguments, results):
                 name, memory = writer.functions[function], writer.fresh("r")
                 passed = ", ".join(map(writer.operand, arguments))
@@ -219,14 +225,20 @@ def _if(writer: _Writer, statement: If) -> None:
         writer.close()
 
 
-def _while(writer: _Writer, statement: While) -> None:
+def _while(writer: _Writer, statement: While, together: bool) -> None:
+    """A loop. together: whether the threads of a block begin every turn at one time.
+
+    A long body is read from memory as it runs: warps that run apart each wait for it, those that run together once.
+    """
     starts = list(map(writer.operand, statement.start))
     names = [writer.variable(v, start) for v, start in zip(statement.variables, starts, strict=True)]
     writer.line("#pragma unroll 1")
     writer.open("while (true)")
     _block(writer, statement.condition)
     writer.line(f"if (!{writer.operand(statement.flag)}) break;")
-    _block(writer, statement.body)
+    if together:
+        writer.line("__syncthreads();")
+    _block(writer, statement.body, together)
     following = []
     for variable, value in zip(statement.variables, statement.next, strict=True):
         following.append(writer.fresh("n"))  # all are computed before the first is replaced
@@ -235,3 +247,38 @@ def _while(writer: _Writer, statement: While) -> None:
         writer.line(f"{name} = {new};")
     writer.close()
     writer.names.update(zip(statement.results, names, strict=True))
+
+
+def _for_each(writer: _Writer, statement: ForEach) -> None:
+    """One round after the other: a thread has no lanes."""
+    names = []
+    for joint, result in zip(statement.joints, statement.results, strict=True):
+        nothing = literal("float", {"add": 0.0, "max": -math.inf}[joint], writer.precision)
+        names.append(writer.variable(result, nothing))
+    writer.line("#pragma unroll 1")
+    index = writer.names[statement.index] = writer.fresh("k")
+    writer.open(f"for (int {index} = 0; {index} < {statement.count}; {index}++)")
+    _block(writer, statement.body)
+    for joint, name, value in zip(statement.joints, names, statement.values, strict=True):
+        writer.line(f"{name} = {expression(joint, 'float', [name, writer.operand(value)], writer.precision)};")
+    writer.close()
+
+
+def turns_alike(loop: While) -> bool:
+    """Whether a loop takes as many turns in every thread: going on depends on nothing but its own counters."""
+    starts = dict(zip(loop.variables, loop.start, strict=True))
+    following = dict(zip(loop.variables, loop.next, strict=True))
+    made = {s.result: s.arguments for s in (*loop.condition, *loop.body) if isinstance(s, Compute)}
+    pending, seen = [loop.flag], set()
+    while pending:
+        operand = pending.pop()
+        if not isinstance(operand, Value) or operand in seen:
+            continue
+        seen.add(operand)
+        if operand in starts:
+            pending += [starts[operand], following[operand]]
+        elif operand in made:
+            pending += made[operand]
+        else:
+            return False  # an input, or what another statement made of one
+    return True

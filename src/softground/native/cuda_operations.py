@@ -40,9 +40,24 @@ static __device__ inline real {name}(real a, real b) {{
 """
 
 
+#: Functions of many instructions, by how many arguments they take: each stands in the code once and is called, since
+#: code is read from memory as it runs and a step asks for dozens of sines.
+_LONG = {
+    **dict.fromkeys(("log1p", "expm1", "sin", "cos", "tan", "tanh", "asin", "acos", "atan"), 1),
+    **dict.fromkeys(("pow", "atan2", "fmod"), 2),
+}
+
+
 def _preamble(bits: int) -> str:
     least = _GREATER.format(name="least", bits=bits, instruction="min", comparison="<")
-    return _COMMON + least + _GREATER.format(name="greatest", bits=bits, instruction="max", comparison=">")
+    greatest = _GREATER.format(name="greatest", bits=bits, instruction="max", comparison=">")
+    letter = "f" if bits == 32 else ""
+    called = "".join(
+        f"static __device__ __noinline__ real called_{name}({', '.join(f'real a{k}' for k in range(arity))}) "
+        f"{{ return {name}{letter}({', '.join(f'a{k}' for k in range(arity))}); }}\n"
+        for name, arity in _LONG.items()
+    )
+    return _COMMON + least + greatest + called
 
 
 PREAMBLE = {bits: _preamble(bits) for bits in (32, 64)}
@@ -87,13 +102,10 @@ OPERATIONS: dict[tuple[str, Kind], str] = {
     **{(name, kind): f"{{0}} {sign} {{1}}" for name, sign in _COMPARING.items() for kind in _KINDS},
     **{(name, kind): f"{{0}} {sign} {{1}}" for name, sign in _BITWISE.items() for kind in ("int", "bool")},
     **{("select", kind): "{0} ? {1} : {2}" for kind in _KINDS},
-    **{
-        (name, "float"): f"{name}{{f}}({{0}})"
-        for name in ("sqrt", "rsqrt", "exp", "log", "log1p", "expm1", "sin", "cos", "tan", "tanh")
-    },
-    **{(name, "float"): f"{name}{{f}}({{0}})" for name in ("asin", "acos", "atan", "floor", "ceil")},
-    **{(name, "float"): f"{name}{{f}}({{0}}, {{1}})" for name in ("pow", "atan2")},
-    ("rem", "float"): "fmod{f}({0}, {1})",
+    **{(name, "float"): f"{name}{{f}}({{0}})" for name in ("sqrt", "rsqrt", "exp", "log", "floor", "ceil")},
+    **{(name, "float"): f"called_{name}({{0}})" for name, arity in _LONG.items() if arity == 1},
+    **{(name, "float"): f"called_{name}({{0}}, {{1}})" for name in ("pow", "atan2")},
+    ("rem", "float"): "called_fmod({0}, {1})",
     ("min", "float"): "least({0}, {1})",
     ("max", "float"): "greatest({0}, {1})",
     ("neg", "float"): "-{0}",

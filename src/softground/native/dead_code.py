@@ -15,6 +15,7 @@ from softground.native.program import (
     Block,
     Call,
     Compute,
+    ForEach,
     Function,
     If,
     Load,
@@ -59,6 +60,8 @@ class _Marks:
             self._makers.update((x, (statement, k)) for k, x in enumerate(made(statement)))
             if isinstance(statement, While):
                 self._makers.update((x, (statement, k)) for k, x in enumerate(statement.variables))
+            elif isinstance(statement, ForEach):
+                self._makers[statement.index] = (statement, -1)
             elif isinstance(statement, Store):
                 self._stores[statement.array].append((statement, around))
             for inner in blocks(statement):
@@ -75,6 +78,8 @@ class _Marks:
                 self._left += (maker.flag, maker.then_values[k], maker.otherwise_values[k])
             case While():
                 self._left += (maker.flag, maker.start[k], maker.next[k])
+            case ForEach():
+                self._left += () if k < 0 else (maker.values[k],)
             case Call(function=function):
                 self._left.append(function.results[k])
                 if not any(call is maker for call in self._calls[function]):
@@ -133,6 +138,8 @@ class _Sweep:
                 return self._branch(statement)
             case While():
                 return self._loop(statement)
+            case ForEach():
+                return self._rounds(statement)
             case Call(function=function):
                 if not any(self._kept(statement.results)):
                     return None
@@ -160,3 +167,10 @@ class _Sweep:
             _where(x, kept) for x in (statement.variables, statement.start, statement.next, statement.results)
         )
         return While(variables, start, self._block(statement.condition), statement.flag, body, after, results)
+
+    def _rounds(self, statement: ForEach) -> ForEach | None:
+        kept, body = self._kept(statement.results), self._block(statement.body)
+        if not any(kept) and not body:
+            return None
+        joints, values, results = (_where(x, kept) for x in (statement.joints, statement.values, statement.results))
+        return replace(statement, body=body, joints=joints, values=values, results=results)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
 from softground.native.ordering import before
-from softground.native.program import Block, Function, If, Operand, Program, Statement, Value, While
+from softground.native.program import Block, ForEach, Function, If, Operand, Program, Statement, Value, While
 from softground.native.traversal import all_used, made, with_functions
 
 
@@ -34,6 +34,8 @@ def _inside_ordered(statement: Statement) -> Statement:
             return replace(statement, then=then, otherwise=otherwise)
         case While(condition=condition, flag=flag, body=body, next=after):
             return replace(statement, condition=_ordered(condition, (flag,)), body=_ordered(body, after))
+        case ForEach(body=body, values=values):
+            return replace(statement, body=_ordered(body, values))
         case _:
             return statement
 

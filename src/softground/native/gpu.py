@@ -38,7 +38,7 @@ def register(key: str, make: Callable[[], Program], interface: Interface) -> str
         driver = _driver()
         launch = ctypes.cast(driver.cuLaunchKernel, ctypes.c_void_p).value
         assert launch is not None
-        text = handler_text(interface, interface_version(), launch, _load(driver, code))
+        text = handler_text(interface, interface_version(), launch, _load(driver, code), _processors())
         handler = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(address(name, passing_code(text), HANDLER))
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler), platform="CUDA")
         _REGISTERED.add(name)
@@ -59,6 +59,12 @@ def _capability() -> str:
 
 
 @cache
+def _processors() -> int:
+    """Processors of a GPU, the least of all GPUs."""
+    return min(int(device.core_count) for device in jax.devices("gpu"))
+
+
+@cache
 def _driver() -> ctypes.CDLL:
     try:
         return ctypes.CDLL("libcuda.so.1")
@@ -76,8 +82,11 @@ def _load(driver: ctypes.CDLL, code: bytes) -> int:
     return kernel.value
 
 
-def handler_text(interface: Interface, version: tuple[int, int], launch: int, kernel: int) -> str:
-    """The handler. launch: address of a function like cuLaunchKernel; kernel: what it starts."""
+def handler_text(interface: Interface, version: tuple[int, int], launch: int, kernel: int, processors: int) -> str:
+    """The handler. launch: address of a function like cuLaunchKernel; kernel: what it starts.
+
+    processors: of the GPU, among which rows are shared: the threads of each are one block, as long as they fit.
+    """
     writer = Writer(interface.precision)
     begin_handler(writer, version, traits=_RECORDABLE)
     data, rows = pointers_and_rows(writer, interface)
@@ -118,12 +127,19 @@ refused:
 start:
   %stream.at = getelementptr i8, ptr %asked, i64 24
   %stream = load ptr, ptr %stream.at
-  %up = add i64 {rows}, {BLOCK - 1}
-  %blocks = udiv i64 %up, {BLOCK}
+  %share = udiv i64 {rows}, {32 * processors}
+  %warps = add i64 %share, 1
+  %many = icmp ugt i64 %warps, {BLOCK // 32}
+  %together = select i1 %many, i64 {BLOCK // 32}, i64 %warps
+  %threads = mul i64 %together, 32
+  %size = trunc i64 %threads to i32
+  %above = add i64 {rows}, %threads
+  %up = sub i64 %above, 1
+  %blocks = udiv i64 %up, %threads
   %grid = trunc i64 %blocks to i32
   %launch = inttoptr i64 {launch} to ptr
   %kernel = inttoptr i64 {kernel} to ptr
-  %status = call i32 %launch(ptr %kernel, i32 %grid, i32 1, i32 1, i32 {BLOCK}, i32 1, i32 1, i32 0, ptr %stream, \
+  %status = call i32 %launch(ptr %kernel, i32 %grid, i32 1, i32 1, i32 %size, i32 1, i32 1, i32 0, ptr %stream, \
 ptr %arguments, ptr null)
   %started = icmp eq i32 %status, 0
   br i1 %started, label %done, label %failed

@@ -13,6 +13,7 @@ from softground.native.program import (
     Call,
     Compute,
     Constant,
+    ForEach,
     Function,
     If,
     Load,
@@ -88,6 +89,8 @@ class _Machine:
                     self._values.update(zip(statement.results, self._all(side[1]), strict=True))
                 case While():
                     self._loop(statement)
+                case ForEach():
+                    self._rounds(statement)
                 case Call(function, arguments, results):
                     self._values.update(zip(results, self.call(function, self._all(arguments)), strict=True))
 
@@ -101,3 +104,15 @@ class _Machine:
             self._run(statement.body)
             numbers = self._all(statement.next)
         self._values.update(zip(statement.results, numbers, strict=True))
+
+    def _rounds(self, statement: ForEach) -> None:
+        rows = []
+        for k in range(statement.count):
+            self._values[statement.index] = k
+            self._run(statement.body)
+            rows.append(self._all(statement.values))
+        for joint, result, column in zip(statement.joints, statement.results, zip(*rows, strict=True), strict=True):
+            number = column[0]
+            for other in column[1:]:
+                number = rounded(MEANING[joint](number, other), result.kind, self._precision)
+            self._values[result] = number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Literal
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
 from softground.native.errors import NotNative
 from softground.native.primitives.table import PRIMITIVES
@@ -32,3 +32,14 @@ def evaluate(build: Builder, closed: ClosedJaxpr, inputs: list[Operands]) -> lis
             assert np.shape(array) == variable.aval.shape, (name, np.shape(array), variable.aval)
             known[variable] = array
     return [read(x) for x in jaxpr.outvars]
+
+
+def callee(equation) -> ClosedJaxpr:
+    """The function that an equation calls."""
+    for name in ("jaxpr", "call_jaxpr", "call", "fun_jaxpr"):
+        called = equation.params.get(name)
+        if isinstance(called, ClosedJaxpr):
+            return called
+        if isinstance(called, Jaxpr):
+            return ClosedJaxpr(called, ())
+    raise NotNative(f"the primitive {equation.primitive.name!r} calls a function that is not to be found")

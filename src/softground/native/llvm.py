@@ -17,6 +17,7 @@ from softground.native.program import (
     Buffer,
     Call,
     Compute,
+    ForEach,
     Function,
     If,
     Load,
@@ -25,9 +26,8 @@ from softground.native.program import (
     Store,
     While,
 )
-from softground.native.writer import Writer
-
-LANES = {64: 4, 32: 8}  # of a vector: 256 bits, which LLVM splits where registers are shorter
+from softground.native.rounds import for_each
+from softground.native.writer import LANES, Writer
 
 
 def module_text(program: Program, lanes: int = 1) -> str:
@@ -145,6 +145,8 @@ def _block(writer: Writer, places: _Places, block: Block) -> None:
                 _if(writer, places, item)
             case While():
                 _while(writer, places, item)
+            case ForEach():
+                for_each(writer, places.arrays, item)
             case Call():
                 _call(writer, places, item)
 

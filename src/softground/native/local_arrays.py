@@ -1,17 +1,18 @@
 """Local arrays of a program: where they lie, and what reads and writes them.
 
 Those that nothing stores into are constants of the module; others lie on the stack of their function, and with several
-lanes each lane has its own, number beside number.
+lanes each lane has its own, number beside number. Where a loop takes several numbers of an array at once (`rounds.py`),
+the last of them may lie behind its end: there is room for that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
 
-from softground.native.program import Block, Function, If, Kind, Load, LocalArray, Program, Statement, Store, While
-from softground.native.writer import Number, Writer
+from softground.native.program import Function, Kind, Load, LocalArray, Program, Store
+from softground.native.traversal import walk
+from softground.native.writer import LANES, Number, Writer
 
 
 @dataclass
@@ -27,7 +28,7 @@ class LocalArrays:
 
     def place(self, writer: Writer, function: Function) -> None:
         """Give every array of a function its memory, as the function begins."""
-        for array in dict.fromkeys(s.array for s in _all_statements(function.body) if isinstance(s, Load | Store)):
+        for array in dict.fromkeys(s.array for s in walk(function.body) if isinstance(s, Load | Store)):
             if self.in_memory(array):
                 self.pointers[array] = _on_stack(writer, array)
             elif array not in self.pointers:
@@ -37,7 +38,7 @@ class LocalArrays:
 
 def _on_stack(writer: Writer, array: LocalArray) -> str:
     stored = writer.stored_type(array.kind)
-    memory = writer.reserve(f"[{array.size + 1} x {stored}]")  # one more: see `store`
+    memory = writer.reserve(f"[{array.size + LANES[writer.precision]} x {stored}]")  # see also `store`
     for index, number in enumerate(array.start or ()):
         place = writer.element(stored, memory, index)
         writer.store(array.kind, writer.constant(array.kind, number), place)
@@ -46,8 +47,9 @@ def _on_stack(writer: Writer, array: LocalArray) -> str:
 
 def _constants(writer: Writer, array: LocalArray) -> str:
     stored = writer.stored_scalar(array.kind)
-    numbers = ", ".join(f"{stored} {_stored_constant(writer, array.kind, n)}" for n in array.start or ())
-    return f"private unnamed_addr constant [{array.size} x {stored}] [{numbers}]"
+    numbers = [*(array.start or ()), *[0] * LANES[writer.precision]]
+    listed = ", ".join(f"{stored} {_stored_constant(writer, array.kind, n)}" for n in numbers)
+    return f"private unnamed_addr constant [{len(numbers)} x {stored}] [{listed}], align 32"
 
 
 def _stored_constant(writer: Writer, kind: Kind, number: Number) -> str:
@@ -56,7 +58,7 @@ def _stored_constant(writer: Writer, kind: Kind, number: Number) -> str:
 
 def local_arrays(program: Program) -> LocalArrays:
     """Those of a program, before the first of its functions is written."""
-    everything = chain.from_iterable(_all_statements(f.body) for f in (*program.functions, program.main))
+    everything = chain.from_iterable(walk(f.body) for f in (*program.functions, program.main))
     return LocalArrays({statement.array for statement in everything if isinstance(statement, Store)})
 
 
@@ -91,14 +93,3 @@ def _element(writer: Writer, arrays: LocalArrays, array: LocalArray, index: str,
     if writer.lanes > 1 and arrays.in_memory(array):
         index = writer.let(f"add i32 {writer.let(f'mul i32 {index}, {writer.lanes}')}, {lane}")
     return writer.element(writer.stored_scalar(array.kind), arrays.pointers[array], index)
-
-
-def _all_statements(block: Block) -> Iterable[Statement]:
-    for statement in block:
-        yield statement
-        if isinstance(statement, If):
-            yield from _all_statements(statement.then)
-            yield from _all_statements(statement.otherwise)
-        elif isinstance(statement, While):
-            yield from _all_statements(statement.condition)
-            yield from _all_statements(statement.body)

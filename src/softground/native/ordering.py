@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
-from softground.native.program import Block, Function, If, LocalArray, Operand, Program, Statement, While
+from softground.native.program import Block, ForEach, Function, If, LocalArray, Operand, Program, Statement, While
 from softground.native.traversal import all_used, made, memory, with_functions
 
 
@@ -45,6 +45,8 @@ def _inside_ordered(statement: Statement) -> Statement:
             )
         case While(condition=condition, flag=flag, body=body, next=after):
             return replace(statement, condition=_ordered(condition, (flag,)), body=_ordered(body, after))
+        case ForEach(body=body, values=values):
+            return replace(statement, body=_ordered(body, values))
         case _:
             return statement
 

@@ -111,6 +111,22 @@ class While:
 
 
 @dataclass(frozen=True, slots=True)
+class ForEach:
+    """body for every index from 0 to count - 1, in any order or several at once; results: what all rounds give, joined.
+
+    A body computes, and loads and stores at its index; what a round needs of another goes through `results`, or through
+    memory to a loop after this one. Each result is the sum ("add") or the greatest ("max") of a float over all rounds.
+    """
+
+    index: Value
+    count: int
+    body: Block
+    joints: tuple[Literal["add", "max"], ...]
+    values: tuple[Operand, ...]
+    results: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """results = function(arguments)."""
 
@@ -119,7 +135,7 @@ class Call:
     results: tuple[Value, ...]
 
 
-Statement = Compute | Load | Store | If | While | Call
+Statement = Compute | Load | Store | If | While | ForEach | Call
 Block = Sequence[Statement]
 
 

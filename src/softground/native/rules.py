@@ -109,6 +109,20 @@ def multiply_constants(build: Builder, x: Operand, y: Operand) -> Result:
     return None
 
 
+def multiply_regrouped(build: Builder, x: Operand, y: Operand) -> Result:
+    """(a b) y where (a y) b is there already: moments w p q come as (w p) q and as (w q) p."""
+    for a, b in _both_orders(build.arguments_of(x, "mul")):
+        other = build.known("mul", a, y)
+        found = build.known("mul", other, b) if other is not None else None
+        if found is not None:
+            return found
+    return None
+
+
+def _both_orders(pair: tuple[Operand, ...] | None) -> tuple[tuple[Operand, ...], ...]:
+    return (pair, pair[::-1]) if pair else ()
+
+
 def multiply_negative(build: Builder, x: Operand, y: Operand) -> Result:
     """x (-y) = -(x y)."""
     inner = build.arguments_of(y, "neg")
@@ -290,6 +304,7 @@ RULES: dict[str, tuple[Callable[..., Result], ...]] = {
         multiply_constants,
         multiply_negative,
         multiply_flag,
+        multiply_regrouped,
     ),
     "div": (divide_zero, divide_by_integer_one, divide_by_constant, divide_by_root, divide_negative),
     "abs": (absolute_of_negative,),

@@ -19,6 +19,7 @@ from softground.native.program import (
     Call,
     Compute,
     Constant,
+    ForEach,
     Function,
     If,
     Kind,
@@ -116,12 +117,12 @@ class Builder:
                 return result
         return self._shared(operation, arguments)
 
+    def known(self, operation: str, *arguments: Operand) -> Value | None:
+        """The result of an operation that has been done already."""
+        return self.region.find(_key(operation, arguments))
+
     def _shared(self, operation: str, arguments: tuple[Operand, ...]) -> Value:
-        if len(arguments) == 2:
-            x, y = id(arguments[0]), id(arguments[1])
-            key = (operation, y, x) if y < x and operation in COMMUTATIVE else (operation, x, y)
-        else:
-            key = (operation, *map(id, arguments))
+        key = _key(operation, arguments)
         found = self.region.find(key)
         if found is None:
             found = Value(kind_of_result(operation, tuple(x.kind for x in arguments)))
@@ -171,6 +172,14 @@ class Builder:
             self.region = outer
 
 
+def _key(operation: str, arguments: tuple[Operand, ...]) -> tuple:
+    """Under what the result of an operation is known."""
+    if len(arguments) != 2:
+        return (operation, *map(id, arguments))
+    x, y = id(arguments[0]), id(arguments[1])
+    return (operation, y, x) if y < x and operation in COMMUTATIVE else (operation, x, y)
+
+
 def kind_of(dtype) -> Kind:
     """Kind of the numbers of an array."""
     try:
@@ -214,4 +223,6 @@ def count(statements: Sequence[Statement]) -> int:
             total += count(one.then) + count(one.otherwise)
         elif isinstance(one, While):
             total += count(one.condition) + count(one.body)
+        elif isinstance(one, ForEach):
+            total += count(one.body)
     return total

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from itertools import chain
 
-from softground.native.program import Block, If, Program, While
+from softground.native.program import Block, ForEach, Program
+from softground.native.traversal import blocks
 
 # Bytes from the start of structures of XLA's interface (see ffi.py).
 _FRAME_API, _FRAME_CONTEXT = 16, 24
@@ -182,8 +183,6 @@ def _size(block: Block) -> int:
     """Number of statements, also inside of others: a guess at what a row costs."""
     inside = 0
     for statement in block:
-        if isinstance(statement, If):
-            inside += _size(statement.then) + _size(statement.otherwise)
-        elif isinstance(statement, While):
-            inside += _size(statement.condition) + _size(statement.body)
+        rounds = statement.count if isinstance(statement, ForEach) else 1
+        inside += rounds * sum(map(_size, blocks(statement)))
     return len(block) + inside

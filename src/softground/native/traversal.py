@@ -9,6 +9,7 @@ from softground.native.program import (
     Block,
     Call,
     Compute,
+    ForEach,
     Function,
     If,
     Load,
@@ -35,6 +36,8 @@ def used(statement: Statement) -> tuple[Operand, ...]:
             return (flag,)
         case While(start=start):
             return start
+        case ForEach():
+            return ()
 
 
 def used_inside(statement: Statement) -> tuple[Operand, ...]:
@@ -44,6 +47,8 @@ def used_inside(statement: Statement) -> tuple[Operand, ...]:
             return (*statement.then_values, *statement.otherwise_values)
         case While():
             return (statement.flag, *statement.next)
+        case ForEach(values=values):
+            return values
         case _:
             return ()
 
@@ -53,7 +58,7 @@ def made(statement: Statement) -> tuple[Value, ...]:
     match statement:
         case Compute(result=result) | Load(result=result):
             return (result,)
-        case If(results=results) | While(results=results) | Call(results=results):
+        case If(results=results) | While(results=results) | ForEach(results=results) | Call(results=results):
             return results
         case Store():
             return ()
@@ -66,6 +71,8 @@ def blocks(statement: Statement) -> tuple[Block, ...]:
             return (statement.then, statement.otherwise)
         case While():
             return (statement.condition, statement.body)
+        case ForEach():
+            return (statement.body,)
         case _:
             return ()
 
@@ -105,6 +112,8 @@ def rebuilt(block: Block, change: Callable[[Statement], Iterable[Statement]]) ->
                 statement = replace(statement, then=rebuilt(then, change), otherwise=rebuilt(otherwise, change))
             case While(condition=condition, body=body):
                 statement = replace(statement, condition=rebuilt(condition, change), body=rebuilt(body, change))
+            case ForEach(body=body):
+                statement = replace(statement, body=rebuilt(body, change))
         result += change(statement)
     return result
 
@@ -126,6 +135,8 @@ def renamed(statement: Statement, new: Callable[[Operand], Operand]) -> Statemen
             return replace(statement, flag=new(flag), then_values=all_new(then), otherwise_values=all_new(otherwise))
         case While(start=start, flag=flag, next=after):
             return replace(statement, start=all_new(start), flag=new(flag), next=all_new(after))
+        case ForEach(values=values):
+            return replace(statement, values=all_new(values))
 
 
 def with_functions(program: Program, change: Callable[[Function], Function]) -> Program:

@@ -14,6 +14,7 @@ from softground.native.program import Kind, Operand, Value
 Number = float | int | bool
 #: A function of mathematics reads and writes nothing: calls with equal arguments can be shared.
 PURE = "nounwind willreturn memory(none)"
+LANES = {64: 4, 32: 8}  # of a vector: 256 bits, which LLVM splits where registers are shorter
 
 
 @dataclass

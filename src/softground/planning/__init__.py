@@ -2,11 +2,9 @@
 
 from softground.planning.constraints import InsideData
 from softground.planning.costs import BaseAttitude, BaseHeight, Effort, ForwardSpeed, Periodicity
-from softground.planning.damping import Damping
 from softground.planning.dynamics.bilevel import Bilevel
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.guesses import carried_over, gallop, tracked, trot_in_place, turned, walk_at_speed
-from softground.planning.metrics import GaitMetrics, gait_metrics
 from softground.planning.plan import Plan
 from softground.planning.planner import plan
 from softground.planning.problem import Boundary, GaitProblem, Limits, walking_problem
@@ -14,8 +12,8 @@ from softground.planning.replay import Replay, replay
 from softground.planning.report import Report
 from softground.planning.solve import solve
 from softground.planning.splines import FootSplines
-from softground.planning.stages import Stage, standard_stages
-from softground.planning.trajectory import Trajectory, trajectory_of
+from softground.planning.stages import Damping, Stage, standard_stages
+from softground.planning.trajectory import GaitMetrics, Trajectory, gait_metrics, trajectory_of
 
 __all__ = [
     "BaseAttitude",

@@ -3,19 +3,71 @@
 Dynamics from knot to knot, limits at every knot, costs, splines: each is a function of a short vector of unknowns,
 gathered from the whole by a table of columns. Its derivatives are dense and small, and their places in the sparse
 matrices of the whole follow from the table. That is all the optimiser needs to know about any of them.
+
+The Hessian of a block's constraints is made from few directional derivatives: columns that do not interfere share one.
+At one place it is symmetric and sparse: limbs meet the base but not each other. Columns of different limbs can then be
+differentiated along together, and where they meet in a row of the base the entry is read off the base's own column
+instead, by symmetry (a star colouring of the pattern's graph).
+
+The surface is an argument of them: one program serves all surfaces of a kind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
 from softground.arrays import Array
+from softground.native.errors import NotNative
+from softground.native.parts import by_native_code, say_why_not
+from softground.surfaces import Surface
+
+T = TypeVar("T")
+
+#: Places from which on making native code of a curvature takes less time than it saves.
+NATIVE_FROM = 100
+UNEVEN = 1e-3
+"""Relative (and absolute) size of the noise on a surface's parameters that makes it generic."""
+
+
+def on_surface(tree: T, surface: Surface) -> T:
+    """A pytree with every surface in it replaced."""
+    holds = lambda node: isinstance(node, Surface)  # noqa: E731
+    return jax.tree.map(lambda node: surface if holds(node) else node, tree, is_leaf=holds)
+
+
+def same_kind(one: Surface, other: Surface) -> bool:
+    """Whether an NLP compiled for one surface runs with the other: same type, arrays of the same shapes."""
+    return _kind(one) == _kind(other)
+
+
+def _kind(surface: Surface) -> tuple[Any, ...]:
+    leaves, structure = jax.tree.flatten(surface)
+    return structure, tuple((jnp.shape(leaf), jnp.result_type(leaf)) for leaf in leaves)
+
+
+def generic(surface: Surface) -> Surface:
+    """The surface with a little noise on its parameters.
+
+    On level ground many derivatives are zero that are not on a slope (the height of the base by x, for one). Patterns
+    found with noise hold for every surface of the kind.
+    """
+    rng = np.random.default_rng(0)
+
+    def stir(leaf):
+        leaf = jnp.asarray(leaf)
+        if not jnp.issubdtype(leaf.dtype, jnp.floating):
+            return leaf
+        return leaf + UNEVEN * (1 + jnp.abs(leaf)) * rng.uniform(0.5, 1.0, leaf.shape)
+
+    return jax.tree.map(stir, surface)
 
 
 class Block(eqx.Module):
@@ -59,10 +111,29 @@ class Block(eqx.Module):
         return jax.vmap(self.jacobian, (0, 0, None))(self.gather(z), self.data, eps)
 
     def all_curvatures_along(
-        self, z, eps, multipliers, direction: Float[Array, " width"]
+        self, z, eps, multipliers, direction: Float[Array, " width"], native: bool = False
     ) -> Float[Array, "count width"]:
-        along = lambda local, data, m: self.curvature_along(local, data, eps, m, direction)  # noqa: E731
-        return jax.vmap(along)(self.gather(z), self.data, multipliers)
+        """native: by native code, where there is some for it."""
+
+        def along(local, data, multipliers):
+            return self.curvature_along(local, data, eps, multipliers, direction)
+
+        places = self.gather(z), self.data, multipliers
+        if native:
+            try:
+                return jax.vmap(partial(_natively_along, self, eps, direction))(*places)
+            except NotNative as reason:
+                say_why_not("curvatures", str(reason))
+        return jax.vmap(along)(*places)
+
+
+def _natively_along(block: Block, eps, direction, local, data, multipliers) -> Float[Array, " width"]:
+    """`Block.curvature_along` by native code."""
+    return by_native_code(_along, block, local, data, eps, multipliers, direction)
+
+
+def _along(block: Block, *arguments) -> Float[Array, " width"]:
+    return block.curvature_along(*arguments)
 
 
 class Pattern(NamedTuple):
@@ -77,3 +148,82 @@ def pattern(jacobians: Sequence[Float[Array, "count rows width"]]) -> Pattern:
     """Pattern of a block, from its Jacobians at vectors of unknowns that are typical but random."""
     filled = np.any([np.any(np.asarray(one) != 0, axis=0) for one in jacobians], axis=0)
     return Pattern(len(filled), *np.nonzero(filled))
+
+
+def compiled(block: Block) -> Callable:
+    """The block's curvature along one direction on a surface, compiled: it finds the pattern and fills it later."""
+    own = type(block).all_curvatures_along is not Block.all_curvatures_along  # which has a way of its own
+    if own or block.linear or len(block.columns) < NATIVE_FROM:
+        return jax.jit(lambda surface, *given: on_surface(block, surface).all_curvatures_along(*given))
+    return jax.jit(lambda surface, *given: on_surface(block, surface).all_curvatures_along(*given, native=True))
+
+
+class CurvaturePlan(NamedTuple):
+    """Which directions to take, and where each entry of the lower triangle is read off."""
+
+    row: np.ndarray  # (e,) entries of the lower triangle, in the block's columns
+    column: np.ndarray  # (e,)
+    directions: np.ndarray  # (c, width)
+    read_direction: np.ndarray  # (e,)
+    read_row: np.ndarray  # (e,)
+
+
+def curvature_plan(block: Block, along: Callable, n_rows: int, sample: np.ndarray, eps: float) -> CurvaturePlan:
+    """Find the pattern at a random trajectory, column by column, and colour it; `along`: `compiled`, on a surface."""
+    count, width = block.columns.shape
+    multipliers = np.random.default_rng(0).normal(size=(count, n_rows))
+    columns = [np.asarray(along(sample, eps, multipliers, seed)) for seed in np.eye(width)]
+    filled = np.stack([np.any(column != 0, axis=0) for column in columns], axis=1)
+    filled |= filled.T
+    colour = star_colouring(filled)
+    directions = np.zeros((colour.max(initial=-1) + 1, width))
+    coloured = np.flatnonzero(colour >= 0)
+    directions[colour[coloured], coloured] = 1.0
+    touched = directions @ filled  # how many columns of a colour meet a row
+    row, column = np.nonzero(np.tril(filled))
+    straight = touched[colour[column], row] == 1
+    return CurvaturePlan(
+        row,
+        column,
+        directions,
+        np.where(straight, colour[column], colour[row]),
+        np.where(straight, row, column),
+    )
+
+
+def star_colouring(filled: np.ndarray) -> np.ndarray:
+    """Colours of the columns of a symmetric pattern, such that every entry can be read off; -1: an empty column.
+
+    An entry (i, j) can be read off column j's colour if no other column of that colour meets row i, or off column
+    i's colour if no other column of that one meets row j. Greedy, columns with many entries first.
+    """
+    width = len(filled)
+    colour = np.full(width, -1)
+    touched = np.zeros((width, width), dtype=int)  # [colour, row]
+    for column in np.argsort(-filled.sum(0), kind="stable"):
+        if not filled[:, column].any():
+            continue
+        for candidate in range(width):
+            trial = colour.copy()
+            trial[column] = candidate
+            counts = touched.copy()
+            counts[candidate] += filled[:, column]
+            if _readable(filled, trial, counts):
+                colour, touched = trial, counts
+                break
+    return colour
+
+
+def _readable(filled: np.ndarray, colour: np.ndarray, touched: np.ndarray) -> bool:
+    """Whether all entries between coloured columns can be read off."""
+    coloured = colour >= 0
+    row, column = np.nonzero(filled & coloured[:, None] & coloured)
+    return bool(np.all((touched[colour[column], row] == 1) | (touched[colour[row], column] == 1)))
+
+
+def curvature_entries(plan: CurvaturePlan, along: Callable, z, eps: float, multipliers: np.ndarray) -> np.ndarray:
+    """Entries (count, e) of the lower triangles at all places; multipliers (count, rows)."""
+    if not len(plan.directions):
+        return np.zeros((len(multipliers), 0))
+    products = np.stack([np.asarray(along(z, eps, multipliers, direction)) for direction in plan.directions])
+    return products[plan.read_direction, :, plan.read_row].T

@@ -20,11 +20,10 @@ from softground.control.inverse_kinematics import feet_in_base, joints_for_feet
 from softground.control.trot import trot
 from softground.errors import OptionError
 from softground.planning.layout import Layout, Unknowns
-from softground.planning.metrics import desired_speed
 from softground.planning.plan import Plan
 from softground.planning.problem import GaitProblem
 from softground.planning.tracking import TrackJoints
-from softground.planning.trajectory import Trajectory, trajectory_of
+from softground.planning.trajectory import Trajectory, desired_speed, trajectory_of
 from softground.robots import Robot
 from softground.robots.base import base_motion
 from softground.runs import Run, run

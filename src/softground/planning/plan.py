@@ -12,16 +12,15 @@ import numpy as np
 import xarray as xr
 
 from softground.contact.feet import contact_jacobian, feet_in_ground, wrench_in_world
-from softground.planning.metrics import GaitMetrics
 from softground.planning.plan_file import plan_dataset, plan_parts
 from softground.planning.problem import GaitProblem
 from softground.planning.replay import Replay, replay
 from softground.planning.report import Report, Solution
-from softground.planning.trajectory import Trajectory
+from softground.planning.trajectory import GaitMetrics, Trajectory
 from softground.runs import RobotMotion, Run
 from softground.runs.dataset import motion_dataset, with_recipes
+from softground.runs.description import simulator_recipe
 from softground.runs.file import checked_run, holds_plan, read_netcdf, write_dataset
-from softground.runs.recipe import simulator_recipe
 from softground.simulation.simulator import Simulator
 
 if TYPE_CHECKING:

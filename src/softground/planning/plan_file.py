@@ -21,10 +21,9 @@ import xarray as xr
 
 from softground.errors import FileFormatError
 from softground.planning.layout import Layout
-from softground.planning.metrics import GaitMetrics
 from softground.planning.problem import GaitProblem
 from softground.planning.report import Report, Solution
-from softground.planning.trajectory import Trajectory, trajectory_of
+from softground.planning.trajectory import GaitMetrics, Trajectory, trajectory_of
 from softground.runs import RobotMotion, Run
 from softground.runs.dataset import OF_SOLVER, VARIABLES, with_recipes
 from softground.runs.description import describe, restore

@@ -1,25 +1,63 @@
-"""Plan a gait from a robot, a ground and a speed: the parts of a plan by their names."""
+"""Plan a gait from a robot, a ground and a speed: the parts of a plan by their names.
+
+What a gait is to spend least of is one of them: torque squared as in zhu2021, or the work of the actuators.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from softground.arrays import require_double
 from softground.errors import OptionError, unknown_name
 from softground.media import Medium
+from softground.planning.costs import ActuatorWork, Cost, Effort
 from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.bilevel import Bilevel
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.guesses import carried_over, gallop, trot_in_place, walk_at_speed
-from softground.planning.objectives import objective_named, stages_for
 from softground.planning.plan import Plan, load_motion
 from softground.planning.problem import GaitProblem, walking_problem
 from softground.planning.solve import solve
-from softground.planning.stages import bilevel_stages, standard_stages
+from softground.planning.stages import Stage, bilevel_stages, standard_stages
 from softground.planning.trajectory import Trajectory
-from softground.precision import require_double
 from softground.robots import Robot
 from softground.runs import Run
 from softground.simulation import Ground
+
+EFFORT_LEFT = 0.1
+"""Share of the cost on torque that stays beside that on work, since torque at rest does no work."""
+WORK_DAMPING = 0.3
+"""Damping of torques (`Damping`), where work is a cost: power is a product of torque and rate, of which Gauss-Newton
+knows the slope but not how the two factors bend it."""
+
+
+def objective_named(name: str) -> Callable[[GaitProblem], GaitProblem]:
+    """What turns a problem of least effort into one with the objective of this name."""
+    if name not in OBJECTIVES:
+        raise OptionError(unknown_name("objective", name, OBJECTIVES))
+    return OBJECTIVES[name]
+
+
+def least_work(problem: GaitProblem) -> GaitProblem:
+    """The problem with the work of the actuators in the place of most of its cost on torque."""
+    costs: list[Cost] = []
+    for cost in problem.costs:
+        effort = isinstance(cost, Effort)
+        costs += [ActuatorWork(), replace(cost, weight=EFFORT_LEFT * cost.weight)] if effort else [cost]
+    return replace(problem, costs=tuple(costs))
+
+
+def stages_for(problem: GaitProblem, stages: Sequence[Stage]) -> tuple[Stage, ...]:
+    """Stages that suit the objective of a problem."""
+    if not any(isinstance(cost, ActuatorWork) for cost in problem.costs):
+        return tuple(stages)
+    return tuple(replace(stage, damping=replace(stage.damping, torque=WORK_DAMPING)) for stage in stages)
+
+
+OBJECTIVES: dict[str, Callable[[GaitProblem], GaitProblem]] = {"effort": lambda problem: problem, "work": least_work}
+
 
 DYNAMICS: dict[str, type[Dynamics]] = {"closed-form": ClosedForm, "bilevel": Bilevel}
 STAGES = {ClosedForm: standard_stages, Bilevel: bilevel_stages}

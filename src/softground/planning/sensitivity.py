@@ -25,16 +25,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from softground.arrays import Array
+from softground.arrays import Array, require_double
 from softground.errors import OptionError
 from softground.media.wrench_space import WrenchSpace
+from softground.planning.blocks import on_surface
 from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.plan import Plan
 from softground.planning.solve import transcribed
-from softground.planning.terrain import on_surface
 from softground.planning.transcription import Transcription
-from softground.precision import require_double
 from softground.robots import Robot
 
 P = TypeVar("P")

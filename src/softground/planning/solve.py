@@ -16,19 +16,17 @@ from rich.console import Console
 from rich.status import Status
 
 from softground.errors import FileFormatError, OptionError
+from softground.planning.bounds import check_guess, check_problem
 from softground.planning.checkpoint import Checkpoint
-from softground.planning.checks import check_guess, check_problem
 from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.closed_form import ClosedForm
-from softground.planning.metrics import gait_metrics
-from softground.planning.nlp import Nlp
 from softground.planning.plan import Plan
 from softground.planning.problem import GaitProblem, coarser
 from softground.planning.report import Report, Solution, StageReport
 from softground.planning.stages import Stage, standard_stages
-from softground.planning.trajectory import Trajectory
+from softground.planning.trajectory import Trajectory, gait_metrics
 from softground.planning.transcription import Transcription
-from softground.planning.uno import Outcome, Progress, optimise
+from softground.planning.uno import Nlp, Outcome, Progress, optimise
 
 SAVE_EVERY = 10.0  # s
 KEPT_TRANSCRIPTIONS = 4

@@ -28,22 +28,30 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from softground.planning.blocks import Block, Pattern, pattern
+from softground.arrays import require_double
+from softground.planning.blocks import (
+    Block,
+    CurvaturePlan,
+    Pattern,
+    compiled,
+    curvature_entries,
+    curvature_plan,
+    generic,
+    on_surface,
+    pattern,
+    same_kind,
+)
 from softground.planning.bounds import bounds
 from softground.planning.constraints import Bounded, unit_quaternions
-from softground.planning.curvature import CurvaturePlan, compiled, curvature_entries, curvature_plan
-from softground.planning.damping import Damping
 from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.guesses import random_unknowns
 from softground.planning.layout import Layout, Unknowns
-from softground.planning.nlp import Clock, Nlp
 from softground.planning.problem import GaitProblem
-from softground.planning.terrain import generic, on_surface, same_kind
+from softground.planning.stages import Damping
 from softground.planning.trajectory import Trajectory
-from softground.precision import require_double
+from softground.planning.uno import Clock, Nlp
 
-HESSIANS = ("gauss-newton", "exact")
 #: What of a problem is constant in the compiled programmes, beside robot and medium.
 COMPILED_IN = ("knots", "dt", "collocation", "costs", "constraints", "splines")
 

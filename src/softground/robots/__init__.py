@@ -1,9 +1,8 @@
 """Robots: models read from MJCF or URDF, their dynamics in JAX, their feet."""
 
-from softground.robots.catalogue import available
+from softground.robots.catalogue import Recipe, available
 from softground.robots.dynamics import Kinematics
 from softground.robots.feet import Foot
-from softground.robots.recipe import Recipe
 from softground.robots.robot import Robot
 from softground.robots.shapes import (
     Box,

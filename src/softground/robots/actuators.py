@@ -11,8 +11,14 @@ import mujoco
 import numpy as np
 
 from softground.errors import RobotError
-from softground.robots.flags import switched_off
 from softground.robots.tree import HINGE, SLIDE
+
+
+def switched_off(model: mujoco.MjModel, *flags: str) -> bool:
+    """Whether any of these flags of <option><flag .../></option> is "disable"."""
+    bits = (getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag.upper()}") for flag in flags)
+    return any(model.opt.disableflags & int(bit) for bit in bits)
+
 
 _ON_JOINTS = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
 _GAINS = tuple(int(kind) for name, kind in mujoco.mjtGain.__members__.items() if name in ("mjGAIN_FIXED", "mjGAIN_PID"))

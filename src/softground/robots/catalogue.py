@@ -1,15 +1,90 @@
-"""The catalogue: robots that can be loaded by name, shipped here or inside PyPI packages."""
+"""The catalogue: robots that can be loaded by name, shipped here or inside PyPI packages.
+
+A recipe is what a robot was loaded from, as a hashable value that can be kept, compared and loaded again.
+"""
 
 import importlib.metadata
 import importlib.util
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from softground.errors import RobotError
 from softground.robots.posture import read_srdf
-from softground.robots.shapes import Box, HalfCylinder, Shape
+from softground.robots.shapes import Box, HalfCylinder, Shape, checked_shape
 from softground.robots.urdf import FREE_JOINT
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Arguments of `Robot.load` in a canonical, hashable form."""
+
+    source: str
+    """Name in the catalogue, or path of the model file."""
+    feet: tuple[tuple[str, Shape | None], ...] | None
+    lock: tuple[tuple[str, float | None], ...]
+    planar: bool
+    posture: str | tuple[tuple[str, float], ...] | None
+    ignore: tuple[str, ...] = field(default=(), metadata={"absent_from_old_files": True})
+    """Features of the file that the robot is loaded without."""
+    contacts: str | tuple[str, ...] = field(default="feet", metadata={"absent_from_old_files": True})
+    """What meets the ground: "feet", "all" or names of bodies and geoms beside the feet."""
+
+    @classmethod
+    def of(
+        cls,
+        path_or_name: str | Path,
+        feet: Iterable[str] | Mapping[str, Shape] | None = None,
+        lock: Iterable[str] | Mapping[str, float] = (),
+        planar: bool = False,
+        posture: str | Mapping[str, float] | None = None,
+        ignore: Iterable[str] = (),
+        contacts: str | Iterable[str] = "feet",
+    ) -> "Recipe":
+        """Canonical form of the arguments of `Robot.load`."""
+        return cls(
+            source=str(path_or_name),
+            feet=None if feet is None else _pairs(feet, "feet"),
+            lock=_pairs(lock, "lock"),
+            planar=bool(planar),
+            posture=posture if posture is None or isinstance(posture, str) else tuple(posture.items()),
+            ignore=tuple(name for name, _ in _pairs(ignore, "ignore")),
+            contacts=_contacts(contacts),
+        )
+
+    def feet_argument(self) -> dict[str, Shape | None] | None:
+        """Names of the feet with their shapes (None: from the model); None if none were given."""
+        return None if self.feet is None else dict(self.feet)
+
+
+def _contacts(given: str | Iterable[str]) -> str | tuple[str, ...]:
+    if not isinstance(given, str):
+        return tuple(map(str, given))
+    if given not in ("feet", "all"):
+        raise RobotError(f"contacts must be 'feet', 'all' or a list of names, got {given!r}: write [{given!r}]")
+    return given
+
+
+def _pairs(names, what: str) -> tuple:
+    """Names with what was said of each (None: nothing), as a tuple of pairs."""
+    if isinstance(names, str):
+        raise RobotError(f"{what} must be a list of names or a mapping, got {names!r}: write [{names!r}]")
+    if not isinstance(names, Mapping):
+        return tuple((str(name), None) for name in names)
+    check = _shape if what == "feet" else _angle
+    return tuple((str(name), None if value is None else check(name, value)) for name, value in names.items())
+
+
+def _shape(name: str, value) -> Shape:
+    return checked_shape(value, what=f"shape of foot {name!r}")
+
+
+def _angle(name: str, value) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise RobotError(f"joint {name!r} must be locked at a number (rad, m), got {value!r}") from error
+
 
 SHIPPED = Path(__file__).parent / "models"
 

@@ -74,6 +74,17 @@ def find_feet(
     return tuple(_find_foot(scene, attachments, name, shapes.get(name), source) for name in names)
 
 
+def geom_of_foot(model: mujoco.MjModel, posture: np.ndarray, name: str) -> int | None:
+    """The geom that gives a foot its shape; None where a site or a given shape does."""
+    geom = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_GEOM, name)
+    if mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, name) >= 0 or geom >= 0:
+        return geom if geom >= 0 else None
+    data = mujoco.MjData(model)
+    data.qpos[:] = posture
+    mujoco.mj_kinematics(model, data)
+    return _lowest_geom(_Scene(model, data, planar=False), mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name))
+
+
 def foot_candidates(model: mujoco.MjModel) -> list[str]:
     """Names that look like feet: sites and bodies so called, and bodies at the end of a limb."""
     words = ("foot", "sole", "toe", "ankle")
@@ -173,15 +184,19 @@ def _foot_of_geom(scene: _Scene, geom: int) -> _Placed:
 
 def _foot_of_body(scene: _Scene, body: int) -> _Placed:
     """The lowest collision geom of the body, or the body's own frame if it has none."""
+    geom = _lowest_geom(scene, body)
+    return _Placed(body, np.zeros(3), np.eye(3), None) if geom is None else _foot_of_geom(scene, geom)
+
+
+def _lowest_geom(scene: _Scene, body: int) -> int | None:
+    """The lowest collision geom of a body, if it has any."""
     model = scene.model
     geoms = [
         g
         for g in range(model.body_geomadr[body], model.body_geomadr[body] + model.body_geomnum[body])
         if model.geom_contype[g] or model.geom_conaffinity[g]
     ]
-    if not geoms:
-        return _Placed(body, np.zeros(3), np.eye(3), None)
-    return _foot_of_geom(scene, min(geoms, key=lambda g: _lowest_height(scene, g)))
+    return min(geoms, key=lambda g: _lowest_height(scene, g)) if geoms else None
 
 
 def _lowest_height(scene: _Scene, geom: int) -> float:

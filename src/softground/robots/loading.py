@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ElementTree
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import jax
 import mujoco
@@ -12,14 +13,21 @@ import numpy as np
 
 from softground.errors import RobotError
 from softground.robots import catalogue
-from softground.robots.actuators import actuators, rotors
+from softground.robots.actuators import actuators, rotors, switched_off
+from softground.robots.bodies import FEET, find_bodies
+from softground.robots.catalogue import Recipe
 from softground.robots.feet import find_feet
-from softground.robots.flags import switched_off
-from softground.robots.locking import lock_joints, match_joints
 from softground.robots.names import close_matches
-from softground.robots.planar import out_of_plane_joints, plane_base
-from softground.robots.posture import Posture, find_posture, join, split
-from softground.robots.recipe import Recipe
+from softground.robots.posture import (
+    Posture,
+    find_posture,
+    join,
+    lock_joints,
+    match_joints,
+    out_of_plane_joints,
+    plane_base,
+    split,
+)
 from softground.robots.shapes import Shape
 from softground.robots.tree import FREE, HINGE, SLIDE, build_tree
 from softground.robots.unsupported import leave_out, refuse
@@ -49,7 +57,8 @@ def load_fields(recipe: Recipe) -> dict:
     moving = [b for b in range(1, model.nbody) if model.body_jntnum[b] > 0]
     joint_range = _joint_range(model)
     planar = not out_of_plane_joints(model, split(model, built.posture))
-    fields = dict(
+    feet = find_feet(model, attachments, built.posture, planar, built.feet, source)
+    fields: dict[str, Any] = dict(
         name=built.entry.name,
         tree=tree,
         joint_names=tuple(model.joint(j).name for j in range(model.njnt)),
@@ -57,7 +66,7 @@ def load_fields(recipe: Recipe) -> dict:
         limited=tuple(int(i) for i in np.flatnonzero(np.isfinite(joint_range).any(axis=1))),
         planar=planar,
         parameters=replace(parameters, armature=parameters.armature + armature),
-        feet=find_feet(model, attachments, built.posture, planar, built.feet, source),
+        feet=feet,
         gravity=_unless_off(model, model.opt.gravity, "gravity"),
         damping=_unless_off(model, model.dof_damping + damping, "damper"),
         stiffness=_unless_off(model, model.jnt_stiffness[model.dof_jntid], "spring"),
@@ -67,6 +76,9 @@ def load_fields(recipe: Recipe) -> dict:
         posture=built.posture,
         **actuators(model, built.actuators_given, source),
     )
+    if recipe.contacts != FEET:
+        names = [model.body(b).name for b in moving]
+        fields["bodies"] = find_bodies(model, attachments, built.posture, names, feet, recipe.contacts, source)
     sha256 = _digest(fields)
     _remember(sha256, False, model)
     return fields | dict(recipe=recipe, sha256=sha256)
@@ -78,7 +90,7 @@ def build(recipe: Recipe, meshes: bool = False) -> Built:
     source = recipe.source
     feet = entry.feet_argument() if recipe.feet is None else recipe.feet_argument()
     unshaped = [name for name, shape in (feet or {}).items() if shape is None]
-    spec, actuators_given = read_spec(entry.path, source, meshes, unshaped)
+    spec, actuators_given = read_spec(entry.path, source, meshes, unshaped, recipe.contacts != FEET)
     _name_everything(spec)
     for frame in entry.frames:
         spec.body(frame.body).add_site(name=frame.name, pos=frame.position)
@@ -110,10 +122,12 @@ def build(recipe: Recipe, meshes: bool = False) -> Built:
     return Built(spec, model, qpos, entry, feet, actuators_given)
 
 
-def read_spec(path: Path, source: str, meshes: bool, feet: list[str]) -> tuple[mujoco.MjSpec, bool]:
+def read_spec(
+    path: Path, source: str, meshes: bool, feet: list[str], collisions: bool = False
+) -> tuple[mujoco.MjSpec, bool]:
     """Parse an MJCF or URDF file, told apart by its root element; also whether it says where actuators are.
 
-    `feet` are those that take their shape from the file.
+    `feet` are those that take their shape from the file. collisions: whether collision meshes are wanted.
     """
     if not path.is_file():
         raise RobotError(
@@ -125,7 +139,7 @@ def read_spec(path: Path, source: str, meshes: bool, feet: list[str]) -> tuple[m
         raise RobotError(f"{path}: not well-formed XML: {error}") from error
     try:
         if root.tag == "robot":
-            return read_urdf(root, path, meshes, feet), True
+            return read_urdf(root, path, meshes, feet, collisions), True
         if root.tag == "mujoco":
             spec = mujoco.MjSpec.from_file(str(path))
             return spec, len(spec.actuators) > 0

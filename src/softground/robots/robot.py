@@ -10,15 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from softground.arrays import Array
+from softground.arrays import Array, one_program
 from softground.errors import RobotError, unknown_name
 from softground.robots import dynamics
-from softground.robots.configuration import difference, integrate
-from softground.robots.dynamics import Kinematics
+from softground.robots.bodies import Body
+from softground.robots.catalogue import Recipe
+from softground.robots.dynamics import Kinematics, difference, integrate
 from softground.robots.feet import Foot
 from softground.robots.frames import Frames
-from softground.robots.one_program import one_program
-from softground.robots.recipe import Recipe
 from softground.robots.rotations import cross, matmul3, matvec3
 from softground.robots.shapes import Shape
 from softground.robots.tree import Tree, TreeParameters
@@ -82,6 +81,8 @@ class Robot(eqx.Module):
     """Lower and upper limit of slides and hinges (rad, m); infinite where there is none."""
     posture: Float[Array, " nq"]
     """Reference configuration, usually standing."""
+    bodies: tuple[Body, ...] = ()
+    """What meets the ground beside the feet."""
 
     @classmethod
     def load(
@@ -92,6 +93,7 @@ class Robot(eqx.Module):
         planar: bool = False,
         posture: str | Mapping[str, float] | None = None,
         ignore: Iterable[str] = (),
+        contacts: str | Iterable[str] = "feet",
     ) -> "Robot":
         """Load a robot from the catalogue (`softground.robots.available()`) or from an MJCF or URDF file.
 
@@ -105,6 +107,8 @@ class Robot(eqx.Module):
             planar: reduce a free base to x, z and pitch, and weld every joint that leaves the x-z plane.
             posture: name of a keyframe, or joint values (the rest at the model's reference); None takes
                 keyframe 'home' or 'stand', else the model's reference.
+            contacts: what meets the ground: "feet"; "all" collision geometry of the file; or names of bodies and
+                geoms, beside the feet.
             ignore: features of the file to leave out that the dynamics do not have and that are refused otherwise,
                 such as 'equality' or 'tendon' (docs/model_files.md): the robot is then another one than the file's.
 
@@ -112,7 +116,7 @@ class Robot(eqx.Module):
             RobotError: the file cannot be read, says what the dynamics do not have, a name is unknown, a moving body
                 has no inertia, ...
         """
-        return cls.from_recipe(Recipe.of(path_or_name, feet, lock, planar, posture, ignore))
+        return cls.from_recipe(Recipe.of(path_or_name, feet, lock, planar, posture, ignore, contacts))
 
     @classmethod
     def from_recipe(cls, recipe: Recipe) -> "Robot":
@@ -202,6 +206,23 @@ class Robot(eqx.Module):
         kin = self.kinematics(q)
         position, _ = self.foot_poses(kin)
         return dynamics.point_jacobians(self.tree, kin, self._foot_bodies, position)
+
+    @one_program
+    def touching_poses(self, q: Configuration) -> tuple[Float[Array, "B 3"], Float[Array, "B 3 3"]]:
+        """Origin (m) and orientation in the world of the frame of each of `bodies`."""
+        return self._body_frames(self.kinematics(q), self._touching)
+
+    @one_program
+    def touching_jacobians(self, q: Configuration) -> Float[Array, "B 6 nv"]:
+        """Jacobians of `bodies`: twist (linear, angular) at the origin of the body's frame, world frame, = J v."""
+        kin = self.kinematics(q)
+        return dynamics.point_jacobians(self.tree, kin, self._touching, self.touching_poses(kin)[0])
+
+    @one_program
+    def touching_twists(self, q: Configuration, v: Float[Array, " nv"]) -> Float[Array, "B 6"]:
+        """Twist (linear m/s, angular rad/s) of each of `bodies` at its frame's origin, world frame."""
+        kin = self.kinematics(q)
+        return self._point_twists(kin, v, self._touching, self.touching_poses(kin)[0])
 
     @one_program
     def foot_twists(self, q: Configuration, v: Float[Array, " nv"]) -> Float[Array, "F 6"]:
@@ -356,6 +377,10 @@ class Robot(eqx.Module):
         # by the body also sees the field turn: a = a_o + alpha x r + omega x (velocity of the point).
         linear = spatial[:, 3:] + cross(spatial[:, :3], points - kin.origin) + cross(turn, velocity)
         return jnp.concatenate([linear, spatial[:, :3]], axis=1)
+
+    @property
+    def _touching(self) -> tuple[int, ...]:
+        return tuple(body.body for body in self.bodies)
 
     @property
     def _foot_bodies(self) -> tuple[int, ...]:

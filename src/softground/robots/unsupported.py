@@ -11,8 +11,7 @@ import mujoco
 import numpy as np
 
 from softground.errors import RobotError, unknown_name
-from softground.robots.actuators import drives_a_joint, is_enabled
-from softground.robots.flags import switched_off
+from softground.robots.actuators import drives_a_joint, is_enabled, switched_off
 from softground.robots.tree import BALL, FREE
 
 

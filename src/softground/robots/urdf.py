@@ -14,23 +14,26 @@ import mujoco
 import numpy as np
 
 from softground.errors import RobotError
-from softground.robots.rigid_inertia import RigidInertia, from_com
 from softground.robots.rotations import axis_angle_quaternion_numpy, quaternion_matrix_numpy
+from softground.robots.tree import RigidInertia, from_com
 
 FREE_JOINT = "floating_base"
 MESH_SUFFIXES = {".stl", ".obj", ".msh"}  # what MuJoCo reads; .dae is not among them
 
 
-def read_urdf(root: ElementTree.Element, path: Path, meshes: bool, feet: Collection[str]) -> mujoco.MjSpec:
+def read_urdf(
+    root: ElementTree.Element, path: Path, meshes: bool, feet: Collection[str], collisions: bool = False
+) -> mujoco.MjSpec:
     """MuJoCo spec of a parsed URDF: all links kept, a free base, an actuator on every single-dof joint.
 
     A joint whose effort is limited to 0 has no actuator. `feet` are the links that take the shape of a foot from their
     collision geometry.
+    collisions: whether collision meshes are kept.
     """
     _check_joints(root, path)
     _merge_inertias(root, path)
     _box_in_feet(root, path, feet)
-    _drop_meshes(root, path, keep_visual=meshes)
+    _drop_meshes(root, path, {"visual": meshes, "collision": collisions})
     _set_compiler(root)
     powerless = {joint.get("name") for joint in root.findall("joint") if _effort(joint) == 0}
     spec = mujoco.MjSpec.from_string(ElementTree.tostring(root, encoding="unicode"))
@@ -191,15 +194,15 @@ def _mesh_bounds(mesh: ElementTree.Element, foot: str, path: Path) -> tuple[np.n
     return corners[0], corners[1]
 
 
-def _drop_meshes(root: ElementTree.Element, path: Path, keep_visual: bool) -> None:
-    """Remove mesh geometry, which the dynamics do not need; keep visual ones that MuJoCo can draw if asked."""
+def _drop_meshes(root: ElementTree.Element, path: Path, kept: dict[str, bool]) -> None:
+    """Remove mesh geometry, which the dynamics do not need; keep those kinds that are asked for and MuJoCo can read."""
     for link in root.findall("link"):
         for kind in ("visual", "collision"):
             for element in link.findall(kind):
                 mesh = element.find("geometry/mesh")
                 if mesh is None:
                     continue
-                found = _find_file(mesh.get("filename", ""), path) if keep_visual and kind == "visual" else None
+                found = _find_file(mesh.get("filename", ""), path) if kept[kind] else None
                 if found is None or found.suffix.lower() not in MESH_SUFFIXES:
                     link.remove(element)
                 else:

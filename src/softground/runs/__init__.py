@@ -2,12 +2,11 @@
 
 from softground.runs.compiled_loop import run
 from softground.runs.cost_of_transport import Cost, WalkCost
-from softground.runs.fall import Fall
 from softground.runs.host_loop import Measurement, Stop, run_closed_loop
-from softground.runs.motion import RobotMotion
+from softground.runs.measures import Stance
 from softground.runs.names import register
-from softground.runs.run import Run
-from softground.runs.stances import Stance
+from softground.runs.run import RobotMotion, Run
+from softground.runs.verdict import Fall
 
 __all__ = [
     "Cost",

@@ -8,9 +8,9 @@ instead, for actuators that cannot share. A walk that falls has no cost of trans
 nowhere.
 
 The integral is the sum over steps of |torque . displacement of the joints| (`actuator_work`), the way is along the
-ground and in the robot's own heading (`way`), heights are distances from the ground's surface, and the weight is that
-under the gravity of the robot's model. A robot that walks backwards gets ahead, too: no model says
-where its front is.
+ground and in the robot's own heading (`way_ahead`), heights are distances from the ground's surface, and the weight is
+that under the gravity of the robot's model. A robot that walks backwards gets ahead, too: no model says where its front
+is.
 """
 
 from __future__ import annotations
@@ -21,13 +21,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from softground.errors import OptionError
-from softground.runs.actuator_work import actuator_work
-from softground.runs.fall import Fall, find_fall
-from softground.runs.stances import find_stances
-from softground.runs.way import way_ahead
+from softground.runs.measures import actuator_work, find_stances, way_ahead
+from softground.runs.verdict import Fall, find_fall
 
 if TYPE_CHECKING:
-    from softground.runs.motion import RobotMotion
+    from softground.runs.run import RobotMotion
 
 M = TypeVar("M", bound="RobotMotion")
 
@@ -110,7 +108,8 @@ def _between(run: RobotMotion, start: float | None, end: float | None) -> RobotM
     part = run.sel(time=slice(start, end))
     if part.sizes["time"] < 2:
         first, last = float(run["time"][0]), float(run["time"][-1])
-        raise OptionError(f"the run lasts from {first:g} to {last:g} s: nothing between {start} and {end} s")
+        since, until = "its start" if start is None else f"{start:g} s", "its end" if end is None else f"{end:g} s"
+        raise OptionError(f"the run lasts from {first:g} to {last:g} s: nothing from {since} to {until}")
     return part
 
 

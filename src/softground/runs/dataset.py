@@ -5,19 +5,51 @@ from __future__ import annotations
 import importlib.metadata
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+import mujoco
 import numpy as np
 import xarray as xr
+from jaxtyping import Float
 from scipy.spatial.transform import Rotation
 
 from softground.media.base import COMPONENTS
 from softground.robots import Robot
-from softground.runs.description import describe
+from softground.robots.base import base_body
+from softground.runs.description import describe, simulator_recipe
 from softground.runs.names import public_name
-from softground.runs.placement import Place, Placement
-from softground.runs.recipe import simulator_recipe
 from softground.simulation.simulator import Record, Simulator, State
+
+
+class Place(NamedTuple):
+    """Where the base body and the centre of mass are, in the world."""
+
+    base_position: Float[np.ndarray, "3"]  # m
+    base_quaternion: Float[np.ndarray, "4"]  # wxyz
+    center_of_mass: Float[np.ndarray, "3"]  # m
+
+
+class Placement:
+    """Callable: the `Place` of a robot in a configuration. Masses are the robot's own, which may have been changed."""
+
+    def __init__(self, robot: Robot):
+        self._model = robot.mujoco_model()
+        self._data = mujoco.MjData(self._model)
+        self._base = base_body(robot, self._model)
+        self._moving = [self._model.body(name).id for name in robot.body_names]
+        mass = np.asarray(robot.parameters.mass, dtype=float)
+        self._share = mass / mass.sum()
+        origin = np.asarray(robot.parameters.body_origin, dtype=float)
+        self._inside = np.asarray(robot.parameters.com, dtype=float) - origin  # in the bodies' own frames
+
+    def __call__(self, q: Float[np.ndarray, " nq"]) -> Place:
+        data = self._data
+        data.qpos[:] = q
+        mujoco.mj_kinematics(self._model, data)
+        rotation = data.xmat[self._moving].reshape(-1, 3, 3)
+        centers = data.xpos[self._moving] + np.einsum("bij,bj->bi", rotation, self._inside)
+        return Place(data.xpos[self._base].copy(), data.xquat[self._base].copy(), self._share @ centers)
+
 
 FORMAT, VERSION = "softground-run", 2
 OF_SOLVER = ("iterations", "converged")
@@ -73,6 +105,17 @@ VARIABLES: dict[str, tuple[tuple[str, ...], str, str, str]] = {
     "iterations": ((), "1", "most Newton iterations of a step since the last sample", "none"),
     "converged": ((), "1", "whether every step since the last sample converged", "none"),
     "outside_data": (("foot",), "1", "whether the foot left the medium's data since the last sample", "none"),
+}
+
+#: The same of robots of which more than the feet meets the ground.
+OF_BODIES: dict[str, tuple[tuple[str, ...], str, str, str]] = {
+    "body_wrench_world": (
+        ("body", "wrench_axis"),
+        "N, N m",
+        "wrench (force, torque) of the ground on each body beside the feet during the step, about the body's origin",
+        "world",
+    ),
+    "body_depth": (("body",), "m", "depth of the deepest point of each body, positive below the surface", "surface"),
 }
 
 
@@ -135,8 +178,8 @@ def motion_dataset(simulator: Simulator, time: np.ndarray, values: dict[str, np.
     values = values | _base_motion(robot, values["configuration"])
     return xr.Dataset(
         {
-            name: (("time", *VARIABLES[name][0]), values[name], _attributes(name))
-            for name in VARIABLES
+            name: (("time", *said[0]), values[name], _attributes(*said[1:]))
+            for name, said in (VARIABLES | OF_BODIES).items()
             if name in values
         },
         coords=_coordinates(simulator, time),
@@ -160,6 +203,8 @@ def with_recipes(dataset: xr.Dataset, recipes: dict[str, Any], arrays: dict[str,
 def _values(history: Record) -> dict[str, np.ndarray]:
     names = ("torque", "wrench_world", "depth", "tilt", "twist", "iterations", "converged", "outside_data")
     values = {name: np.asarray(getattr(history, name)) for name in names}
+    if history.body_depth is not None:
+        values |= {name: np.asarray(getattr(history, name)) for name in OF_BODIES}
     return values | {"configuration": np.asarray(history.q), "velocity": np.asarray(history.v)}
 
 
@@ -178,8 +223,7 @@ def _pitch(quaternion: np.ndarray, posture: np.ndarray, planar: bool) -> np.ndar
     return np.unwrap(np.arctan2(-z, x)) if planar else np.arctan2(-z, np.hypot(x, y))
 
 
-def _attributes(name: str) -> dict[str, str]:
-    _, unit, meaning, frame = VARIABLES[name]
+def _attributes(unit: str, meaning: str, frame: str) -> dict[str, str]:
     return {"units": unit, "long_name": meaning, "frame": frame}
 
 
@@ -194,7 +238,7 @@ def _coordinates(simulator: Simulator, time: np.ndarray) -> dict[str, Any]:
     q_names, q_units, v_units = coordinate_names(robot)
     actuators = list(robot.actuated)
     named = lambda dim, values, what: (dim, np.array(list(values), dtype=str), {"long_name": what})  # noqa: E731
-    components = COMPONENTS[simulator.feet_medium.kind]
+    components = COMPONENTS[simulator.twist_kind]
     return {
         "time": (
             "time",
@@ -215,6 +259,7 @@ def _coordinates(simulator: Simulator, time: np.ndarray) -> dict[str, Any]:
             {"long_name": "entry of v that each actuator drives"},
         ),
         "foot": named("foot", [foot.name for foot in robot.feet], "feet"),
+        **({"body": named("body", [body.name for body in robot.bodies], "bodies")} if robot.bodies else {}),
         "wrench_axis": named("wrench_axis", WRENCH_AXES, "force and torque components"),
         "twist_axis": named("twist_axis", [TWIST_AXES[i] for i in components], "twist components of the medium"),
         "xyz": named("xyz", XYZ, "world axes"),

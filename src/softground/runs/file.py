@@ -11,7 +11,7 @@ import xarray as xr
 
 from softground.errors import FileFormatError
 from softground.runs import old_files
-from softground.runs.dataset import FORMAT, VARIABLES, VERSION
+from softground.runs.dataset import FORMAT, OF_BODIES, VARIABLES, VERSION
 from softground.whole_file import write_whole
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -25,7 +25,7 @@ RECIPES = ("simulator", "start", "final", "control")
 
 def write_dataset(path: str | Path, dataset: xr.Dataset) -> Path:
     """Write a run or a plan whole (`softground.whole_file`). Folders are made as needed."""
-    packed = {name: {"zlib": True, "complevel": 4} for name in VARIABLES if name in dataset}
+    packed = {name: {"zlib": True, "complevel": 4} for name in VARIABLES | OF_BODIES if name in dataset}
     return write_whole(path, lambda file: dataset.to_netcdf(file, engine="h5netcdf", encoding=packed))
 
 

@@ -37,6 +37,13 @@ def _as_array(name: str) -> Callable[[Fields], Fields]:
     return lambda fields: fields | {name: np.asarray(fields[name], dtype=float)}
 
 
+def _state(fields: Fields) -> Fields:
+    """Until 0.2 all feet were of one group, whose memory and twists stood alone."""
+    if isinstance(fields["twists"], tuple):
+        return fields
+    return fields | {"memory": (fields["memory"],), "twists": (fields["twists"],)}
+
+
 _UPDATES: dict[str, Callable[[Fields], Fields]] = {
     "resistive": _renamed(stress_law="law"),
     "wrench-space": _wrench_space,
@@ -45,6 +52,7 @@ _UPDATES: dict[str, Callable[[Fields], Fields]] = {
     "visco-elastic": _renamed(sole=None, components=None),
     "firm": _renamed(sole=None, components=None),
     "wedge": _renamed(sole=None, components=None),
+    "state": _state,
     "sinking": _as_array("onset"),
     "ball-depth": _as_array("radius"),
 }

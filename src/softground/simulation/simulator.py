@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import equinox as eqx
@@ -12,29 +13,31 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from softground.arrays import Array, as_float, is_known
-from softground.contact.feet import contact_jacobian, feet_in_ground, wrench_in_world
-from softground.contact.grains import metric_with_grains
-from softground.contact.guess import Guess
-from softground.contact.linear import solve_spd
+from softground.contact.feet import feet_in_ground
 from softground.contact.newton import Newton
-from softground.contact.problem import StepProblem, product
-from softground.contact.solve import solve
+from softground.contact.problem import StepProblem, Vectors, total
 from softground.errors import OptionError, unknown_name
-from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
+from softground.media.base import FootInGround, FootMedium, Medium
 from softground.native.errors import NotNative
+from softground.native.parts import by_native_code, say_why_not
 from softground.robots import Robot
 from softground.robots.base import vertical_coordinate
-from softground.simulation.actuators import Control, actuator_torque, joint_law, open_loop_force
+from softground.simulation.actuators import Control, actuator_torque
 from softground.simulation.controllers import Controller, Policy, as_controller, steps_in_period
-from softground.simulation.ground import Ground, medium_under_feet
-from softground.simulation.native_step import PAYS_FROM, native_step, say_why_not
+from softground.simulation.ground import Ground
+from softground.simulation.groups import Group, groups_of_bodies, groups_under_feet, in_order, medium_under_feet
+from softground.simulation.outcome import outcome_of, problem_of, split
+from softground.simulation.treading import fresh_prints, printed, trodden
 from softground.surfaces import Surface
+from softground.terrain.footprints import Prints
 
 if TYPE_CHECKING:
     from softground.runs import Run
 
 Backend = Literal["auto", "native", "xla"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
+#: Steps from which on making native code takes less time than it saves, on one core.
+PAYS_FROM = 200_000
 #: Steps in which a robot is set down at a height: each leaves 1 - cos(slope) of the way, half of it at 60 degrees.
 MOST_LIFTS = 40
 
@@ -45,8 +48,9 @@ class State(eqx.Module):
     time: Float[Array, ""]  # s
     q: Float[Array, " nq"]  # generalised position, MuJoCo's qpos
     v: Float[Array, " nv"]  # generalised velocity, MuJoCo's qvel
-    memory: Any  # of the ground, per foot
-    twists: Float[Array, "2 f n"]  # m/s, rad/s, of the feet in the last step and the one before, surface frame
+    memory: tuple[Any, ...]  # of the ground, for each group of feet (`Simulator.groups`), leading axis: its members
+    twists: tuple[Float[Array, "2 _ _"], ...]  # m/s, rad/s, likewise: last step and the one before, surface frame
+    prints: Prints | None = eqx.field(default=None, metadata={"absent_from_old_files": True})  # if the ground has any
 
 
 class Record(eqx.Module):
@@ -67,6 +71,8 @@ class Record(eqx.Module):
     converged: Bool[Array, "*t"]
     finite: Bool[Array, "*t"]
     outside_data: Bool[Array, "*t f"]
+    body_wrench_world: Float[Array, "*t b 6"] | None = None  # N, N m, on each of `Robot.bodies` about its origin
+    body_depth: Float[Array, "*t b"] | None = None  # m, of its deepest point
 
 
 class Simulator(eqx.Module):
@@ -112,22 +118,39 @@ class Simulator(eqx.Module):
         self.ground = ground if isinstance(ground, Ground) else Ground(ground)
         self.dt = np.asarray(dt, dtype=float)
         self.solver = Newton() if solver is None else solver
-        kind = self.feet_medium.kind  # raises where a medium does not serve the robot's feet
-        self.grain_inertia = None if grain_inertia is None else _checked_grains(grain_inertia, kind)
+        self.groups  # noqa: B018 - raises where a medium does not serve the robot
+        self.grain_inertia = None if grain_inertia is None else _checked_grains(grain_inertia, self.foot_groups)
         self.has_joint_forces = bool(robot.limited) or bool(np.any(robot.friction_loss))
         self.backend = backend
 
     @property
+    def groups(self) -> tuple[Group, ...]:
+        """What meets the ground, in groups of one kind, with the ground's medium bound to them."""
+        return *self.foot_groups, *groups_of_bodies(self.ground.bodies or self.ground.medium, self.robot)
+
+    @property
+    def foot_groups(self) -> tuple[Group, ...]:
+        """Those of the feet, which come first."""
+        return groups_under_feet(printed(self.ground.medium, self.ground.footprints), self.robot)
+
+    @property
     def feet_medium(self) -> FootMedium:
-        """What each foot meets (leading axis): the ground's medium, bound to the robot's feet."""
+        """What each foot meets (leading axis); MediumError where the feet are of several kinds."""
         return medium_under_feet(self.ground.medium, self.robot)
+
+    @property
+    def twist_kind(self) -> str:
+        """Components of the feet's twists in records, a key of `COMPONENTS`: all where feet are of several kinds."""
+        kinds = {group.medium.kind for group in self.foot_groups}
+        return kinds.pop() if len(kinds) == 1 else "spatial"
 
     # -- states ------------------------------------------------------------------------------------------
 
     def initial_state(self, q=None, v=None, *, height: float | None = None, dtype=None) -> State:
         """State at rest (or with velocity v) in configuration q, by default the robot's posture.
 
-        With `height` the robot is lifted or lowered until its lowest foot is that far above the surface.
+        With `height` the robot is lifted or lowered until its lowest foot (or body that meets the ground) is that far
+        above the surface.
         """
         q = as_float(self.robot.posture if q is None else q)
         v = np.zeros(self.robot.nv) if v is None else as_float(v)
@@ -140,12 +163,12 @@ class Simulator(eqx.Module):
         if height is not None and not np.isfinite(height):
             raise OptionError(f"height of the lowest foot must be finite (m), got {height}")
         dtype = jnp.zeros(()).dtype if dtype is None else dtype
-        medium = self.feet_medium
-        n_feet, size = len(self.robot.feet), len(COMPONENTS[medium.kind])
+        groups = self.groups
         lift = None if height is None else (vertical_coordinate(self.robot), jnp.asarray(height))
-        q, memory = _start(self.robot, self.ground.surface, medium, jnp.asarray(q), lift)
+        q, memory = _start(self.robot, self.ground.surface, groups, jnp.asarray(q), lift)
+        twists = tuple(np.zeros((2, len(group.members), group.size)) for group in groups)
         cast = lambda tree: jax.tree.map(lambda x: jnp.asarray(x, dtype), tree)  # noqa: E731
-        return State(*cast((0.0, q, v, memory, np.zeros((2, n_feet, size)))))
+        return State(*cast((0.0, q, v, memory, twists)), prints=fresh_prints(self, dtype))
 
     # -- stepping ----------------------------------------------------------------------------------------
 
@@ -155,98 +178,100 @@ class Simulator(eqx.Module):
 
     def next_state(self, state: State, control: Control | Float[Array, " nu"] | None = None) -> State:
         """Advance by one time step, without a record of it, which native code then does not make."""
-        return self._stepped(lambda *step: Simulator._step_by_xla(*step)[0], state, control)
+        return self._stepped(lambda *step: (Simulator._step_by_xla(*step)[0],), state, control)[0]
 
     def _stepped(self, step, state: State, control: Control | Float[Array, " nu"] | None):
-        """`step(self, state, control)` by native code or by XLA."""
+        """`step(self, state, control)`, of which the first result is the next state, by native code or by XLA."""
         control = control if isinstance(control, Control) else Control(0.0 if control is None else control)
+        if state.prints is None:
+            return self._stepped_bare(step, state, control)
+        after, *record = self._stepped_bare(step, dataclasses.replace(state, prints=None), control)
+        return trodden(self, state.prints, after), *record
+
+    def _stepped_bare(self, step, state: State, control: Control):
         if self.backend == "native":
             try:
-                return native_step(step, self, state, control)
+                return by_native_code(step, self, state, control)
             except NotNative as reason:
-                say_why_not(str(reason))
+                say_why_not("steps", str(reason))
         return step(self, state, control)
 
     def for_steps(self, steps: int) -> Simulator:
         """This simulator, with the backend "auto" decided for so many steps."""
         if self.backend != "auto":
             return self
-        return _with_backend(self, "native" if steps >= PAYS_FROM else "xla")
+        return self.with_backend("native" if steps >= PAYS_FROM else "xla")
+
+    def with_backend(self, backend: Backend) -> Simulator:
+        """The same with another backend, also while it is being traced, where it cannot be built anew."""
+        changed = object.__new__(type(self))
+        for field in dataclasses.fields(self):
+            object.__setattr__(changed, field.name, backend if field.name == "backend" else getattr(self, field.name))
+        return changed
 
     def _step_by_xla(self, state: State, control: Control) -> tuple[State, Record]:
         dtype = state.q.dtype
-        # Bound before it is cast: what is known stays NumPy, and becomes constants of the program.
-        medium = _as_floats(self.feet_medium, dtype)
-        return _as_floats(self, dtype)._step(state, control, medium)
+        # Bound before they are cast: what is known stays NumPy, and becomes constants of the program.
+        groups = _as_floats(self.groups, dtype)
+        return _as_floats(self, dtype)._step(state, control, groups)
 
-    def _step(self, state: State, control: Control, medium: FootMedium) -> tuple[State, Record]:
+    def _step(self, state: State, control: Control, groups: tuple[Group, ...]) -> tuple[State, Record]:
         if self.grain_inertia is not None and control.position is not None:
             raise OptionError("grain_inertia goes with torques, not PD control: compute the PD torque yourself")
         robot, dt = self.robot, self.dt
         kin = robot.kinematics(state.q)
-        feet = feet_in_ground(robot, kin, self.ground.surface)
-        problem, mass = self._problem(state, control, medium, kin, feet)
-        solution = solve(problem, Guess(state.v, state.twists), self.solver)
-        velocity = solution.velocity
-        if self.grain_inertia is not None:
-            impulse = dt * problem.generalised(solution.wrenches, solution.joint_force)
-            velocity = solve_spd(mass, problem.momentum + impulse)
+        placed = self._placed(groups, kin)
+        outcome = outcome_of(self, state, control, groups, kin, placed)
+        velocity = outcome.velocity
         q = robot.integrate(state.q, velocity, dt)
-        foot_twists = solution.twists if self.grain_inertia is None else problem.twists(velocity)
-        memory = jax.vmap(lambda medium, *args: medium.remember(*args, dt))(
-            medium, feet, state.memory, problem.laws, foot_twists
-        )
-        twists = jnp.stack([solution.twists, state.twists[0]])
-        after = State(state.time + dt, q, velocity, memory, twists)
+        twists = tuple(jnp.stack([now, last[0]]) for now, last in zip(outcome.guess, state.twists, strict=True))
+        after = State(state.time + dt, q, velocity, outcome.memory, twists)
+        pushed = zip(groups, placed, outcome.wrenches, strict=True)
+        wrench = [group.wrench_in_world(one, wrenches) for group, one, wrenches in pushed]
+        feet, bodies = split(groups)
+        of_feet, of_bodies = slice(len(feet)), slice(len(feet), None)
+        deepest = [group.deepest(one) for group, one in zip(bodies, placed[of_bodies], strict=True)]
         record = Record(
             time=state.time,
             q=state.q,
             v=state.v,
             torque=actuator_torque(robot, state.q, velocity, control, dt),
-            wrench_world=wrench_in_world(feet, solution.wrenches, medium),
-            depth=feet.depth,
-            tilt=feet.tilt,
-            twist=foot_twists,
-            iterations=solution.iterations,
-            converged=solution.converged,
+            wrench_world=in_order(feet, wrench[of_feet]),
+            depth=in_order(feet, [one.depth for one in placed[of_feet]]),
+            tilt=in_order(feet, [one.tilt for one in placed[of_feet]]),
+            twist=_recorded_twists(feet, outcome.twists[of_feet]),
+            iterations=outcome.iterations,
+            converged=outcome.converged,
             finite=jnp.isfinite(q).all() & jnp.isfinite(velocity).all(),
-            outside_data=jax.vmap(lambda medium, foot: medium.outside_data(foot))(medium, feet),
+            outside_data=in_order(
+                feet, [group.outside_data(one) for group, one in zip(feet, placed[of_feet], strict=True)]
+            ),
+            body_wrench_world=in_order(bodies, wrench[of_bodies]) if bodies else None,
+            body_depth=in_order(bodies, deepest) if bodies else None,
         )
         return after, record
 
     def problem(self, state: State, control: Control) -> StepProblem:
         """The convex problem of the step from this state."""
-        kin = self.robot.kinematics(state.q)
-        feet = feet_in_ground(self.robot, kin, self.ground.surface)
-        return self._problem(state, control, self.feet_medium, kin, feet)[0]
+        kin, groups = self.robot.kinematics(state.q), self.groups
+        return problem_of(self, state, control, groups, kin, self._placed(groups, kin))[0]
 
-    def _problem(self, state: State, control: Control, medium: FootMedium, kin, feet: FootInGround):
-        """The convex problem of this step, and the mass matrix of the robot (with joint damping)."""
-        robot, dt = self.robot, self.dt
-        inertia = robot.mass_matrix(kin)
-        mass = inertia + dt * jnp.diag(robot.damping)
-        springs = robot.passive_force(kin, jnp.zeros_like(state.v))
-        drive = springs - robot.bias_force(kin, state.v) + open_loop_force(robot, control, state.v.dtype)
-        foot_jacobians = robot.foot_jacobians(kin)
-        jacobian = contact_jacobian(feet, foot_jacobians, medium)
-        metric = mass
-        if self.grain_inertia is not None:
-            touching = (feet.depth > 0)[:, None, None] * self.grain_inertia
-            sole = contact_jacobian(feet, foot_jacobians, medium, at_sole=True)
-            metric = metric_with_grains(mass, sole, touching)
-        laws = jax.vmap(lambda medium, *args: medium.law(*args, dt))(medium, feet, state.memory)
-        joints = None
-        if self.has_joint_forces or control.position is not None:
-            joints = joint_law(robot, state.q, control, jnp.diag(inertia), dt)
-        problem = StepProblem(
-            metric=metric,
-            momentum=product(inertia, state.v) + dt * drive,
-            jacobian=jacobian,
-            laws=laws,
-            joints=joints,
-            dt=dt,
-        )
-        return problem, mass
+    def energy(self, state: State) -> Float[Array, ""]:
+        """Kinetic and potential energy of the robot and elastic energy of the ground, J.
+
+        >>> import softground as sg
+        >>> simulator = sg.Simulator(sg.Robot.load("foot"), sg.foam())
+        >>> high, low = (simulator.energy(simulator.initial_state(height=height)) for height in (0.1, 0.0))
+        >>> bool(high > low)
+        True
+        """
+        kin, groups = self.robot.kinematics(state.q), self.groups
+        stored = zip(groups, self._placed(groups, kin), state.memory, strict=True)
+        elastic = [group.stored_energy(one, memory).sum() for group, one, memory in stored]
+        return self.robot.kinetic_energy(kin, state.v) + self.robot.potential_energy(kin) + total(elastic)
+
+    def _placed(self, groups: tuple[Group, ...], kin) -> list[FootInGround]:
+        return [group.placed(self.robot, kin, self.ground.surface) for group in groups]
 
     def run(
         self,
@@ -315,18 +340,11 @@ class Simulator(eqx.Module):
         return final, records
 
 
-def _with_backend(simulator: Simulator, backend: Backend) -> Simulator:
-    """The same with another backend, also while it is being traced, where it cannot be built anew."""
-    changed = object.__new__(type(simulator))
-    for field in dataclasses.fields(simulator):
-        value = backend if field.name == "backend" else getattr(simulator, field.name)
-        object.__setattr__(changed, field.name, value)
-    return changed
-
-
-def _checked_grains(grain_inertia, kind: str) -> np.ndarray:
+def _checked_grains(grain_inertia, feet: tuple[Group, ...]) -> np.ndarray:
     """Inertia (n, n) of grains that go along with a foot, from its diagonal or as it is; OptionError if it is none."""
-    size = len(COMPONENTS[kind])
+    if len(feet) != 1:
+        raise OptionError("grain_inertia is for feet of one kind: give all feet shapes of one type")
+    size, kind = feet[0].size, feet[0].medium.kind
     grains = np.asarray(grain_inertia, dtype=float)
     grains = np.diag(grains) if grains.ndim == 1 else grains
     sound = grains.shape == (size, size) and np.isfinite(grains).all() and np.allclose(grains, grains.T)
@@ -346,20 +364,31 @@ def feet_of(simulator: Simulator, q: Float[Array, " nq"]) -> FootInGround:
     return _feet_in_ground(simulator.robot, jnp.asarray(q), simulator.ground.surface)
 
 
+def _recorded_twists(groups: tuple[Group, ...], twists: Vectors) -> Float[Array, "F n"]:
+    """Twists of all feet, in the components that their groups share, or in all."""
+    if len({group.medium.kind for group in groups}) > 1:
+        twists = tuple(group.all_components(of) for group, of in zip(groups, twists, strict=True))
+    return in_order(groups, twists)
+
+
 @eqx.filter_jit
-def _start(robot: Robot, surface: Surface, medium: FootMedium, q: Float[Array, " nq"], lift) -> tuple[Array, Any]:
+def _start(robot: Robot, surface: Surface, groups: tuple[Group, ...], q: Float[Array, " nq"], lift):
     """Configuration and memory of the ground at the start.
 
-    lift: index of the coordinate that is changed, and the height (m) above the surface at which the lowest foot ends;
-    None leaves q as it is.
+    lift: index of the coordinate that is changed, and the height (m) above the surface at which the lowest foot or body
+    ends; None leaves q as it is.
     """
+    bodies = split(groups)[1]
 
-    def nearer(_, q):  # on a slope the foot nearest to the ground may change on the way
-        return q.at[lift[0]].add(feet_in_ground(robot, q, surface).depth.max() + lift[1])
+    def depth(q):
+        of_bodies = [group.deepest(group.placed(robot, q, surface)).max() for group in bodies]
+        return reduce(jnp.maximum, of_bodies, feet_in_ground(robot, q, surface).depth.max())
+
+    def nearer(_, q):  # on a slope what is nearest to the ground may change on the way
+        return q.at[lift[0]].add(depth(q) + lift[1])
 
     q = q if lift is None else jax.lax.fori_loop(0, MOST_LIFTS, nearer, q)
-    feet = feet_in_ground(robot, q, surface)
-    return q, jax.vmap(lambda medium, foot: medium.initial_memory(foot))(medium, feet)
+    return q, tuple(group.initial_memory(group.placed(robot, q, surface)) for group in groups)
 
 
 def _as_floats(tree: Any, dtype) -> Any:

@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from softground.control.walking import ICUB_GAIT, Side, footsteps
-from softground.control.walking.stance import Stance
+from softground.control.walking.gait import Stance
 from softground.errors import OptionError
 from softground.robots import Robot
 

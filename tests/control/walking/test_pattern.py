@@ -10,7 +10,7 @@ from scipy.spatial import ConvexHull
 
 from softground.control.walking import ICUB_GAIT, Gait, walking_pattern
 from softground.control.walking.figure import pattern_figure
-from softground.control.walking.stance import Stance
+from softground.control.walking.gait import Stance
 from softground.errors import OptionError
 from softground.robots import Robot
 from softground.runs.figures import save_figure

@@ -6,9 +6,9 @@ from numpy.polynomial import Polynomial
 from scipy.integrate import quad
 
 from softground.control.walking import ICUB_GAIT, FootstepPlan, Side, Step, footsteps
+from softground.control.walking.footsteps import foot_path
+from softground.control.walking.gait import Stance
 from softground.control.walking.piecewise import FALL, MINIMUM_JERK, RISE
-from softground.control.walking.stance import Stance
-from softground.control.walking.swing import foot_path
 
 from .walks import WALKS
 

@@ -8,8 +8,8 @@ import pytest
 
 from softground.bridges.playback import playback
 from softground.control.walking import ICUB_SOFT_GAIT, gait_for
-from softground.control.walking.controllers import walking_controller
 from softground.control.walking.walk import LOST, Belief, Command, com_error, standing, verdict, walk
+from softground.control.walking.walker import walking_controller
 from softground.errors import OptionError
 from softground.media import Noisy, ViscoElastic
 from softground.media.named import sand

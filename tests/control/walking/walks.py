@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from softground.control.walking import ICUB_GAIT, FootstepPlan, Gait, WalkingPattern, footsteps, walking_pattern
-from softground.control.walking.stance import Stance
+from softground.control.walking.gait import Stance
 
 #: A small biped with a gait period of 0.4 s, two steps a period.
 QUICK_GAIT = Gait(

@@ -18,8 +18,7 @@ from softground.control.whole_body.references import (
     References,
     holding,
 )
-from softground.control.whole_body.snapshot import Snapshot, frames_in_order, snapshot
-from softground.control.whole_body.unknowns import Unknowns
+from softground.control.whole_body.snapshot import Snapshot, Unknowns, frames_in_order, snapshot
 from softground.robots import Robot
 
 PERIOD = 1e-3

@@ -10,7 +10,7 @@ from softground.control.whole_body.constraints.feasibility import feasible_wrenc
 from softground.control.whole_body.constraints.floating_base import FloatingBase
 from softground.control.whole_body.constraints.limits import JointLimits, TorqueLimits
 from softground.control.whole_body.constraints.rigid_contact import RigidContact
-from softground.control.whole_body.tasks.com import CentreOfMass
+from softground.control.whole_body.tasks.motions import CentreOfMass
 from softground.errors import RobotError
 from softground.media.visco_elastic.lemma import Pose, wrench
 from softground.media.visco_elastic.sole import patch

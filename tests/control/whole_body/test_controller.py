@@ -17,8 +17,7 @@ from softground.control.whole_body import (
 from softground.control.whole_body.constraints.floating_base import FloatingBase
 from softground.control.whole_body.constraints.rigid_contact import RigidContact
 from softground.control.whole_body.presets import upper_body
-from softground.control.whole_body.tasks.frames import FrameOrientation
-from softground.control.whole_body.tasks.posture import Posture
+from softground.control.whole_body.tasks.motions import FrameOrientation, Posture
 from softground.control.whole_body.tasks.wrenches import Wrenches, WrenchRates
 from softground.errors import OptionError, RobotError
 from softground.media import Firm, ViscoElastic

@@ -12,12 +12,9 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
-from softground.control.whole_body.tasks.com import CentreOfMass
-from softground.control.whole_body.tasks.frames import FrameOrientation, FramePose
-from softground.control.whole_body.tasks.momentum import MomentumRate, MomentumSecondRate
-from softground.control.whole_body.tasks.posture import Posture
-from softground.control.whole_body.tasks.wrenches import Wrenches, WrenchRates
-from softground.control.whole_body.tracking import angular_acceleration as desired_turn
+from softground.control.whole_body.tasks.motions import CentreOfMass, FrameOrientation, FramePose, Posture
+from softground.control.whole_body.tasks.motions import angular_acceleration as desired_turn
+from softground.control.whole_body.tasks.wrenches import MomentumRate, MomentumSecondRate, Wrenches, WrenchRates
 
 from . import motions
 from .motions import TIME, around, following, look, random_motion, robot

@@ -9,7 +9,7 @@ import numpy as np
 from softground.bridges.viewer import palette
 from softground.bridges.viewer.palette import Colour
 from softground.runs import RobotMotion
-from softground.runs.actuator_work import actuator_power
+from softground.runs.measures import actuator_power
 
 POINTS_A_SECOND = 100
 WINDOW = 10.0  # s that a plot shows: of a longer run the part around the cursor

@@ -1,5 +1,7 @@
 """Footprints: how far feet have pressed the ground in, at every vertex of the tiles they touched.
 
+For ground that remembers nothing, to be seen and not felt; `true_prints` draws those that are felt.
+
 A foot lowers the ground to its sole. Around it grains slide in until they rest at the angle of repose, so a print
 is a crater whose walls have that slope. The ground keeps the greatest depth that any foot has had there.
 """
@@ -16,6 +18,7 @@ from softground.robots import Shape
 
 REPOSE = np.tan(np.radians(32.0))
 """Slope at which dry sand rests."""
+SAME = 1e-6  # m
 FINER = 1e-3  # m: a foot that has not sunk by as much, nor moved by half a cell, leaves no new print
 
 
@@ -116,8 +119,13 @@ class Footprints:
         if pressed is None:
             pressed = _Pressed(*self.sheet.tile(tile))
         before = pressed.depths[-1] if pressed.depths else np.float32(0.0)
-        after = np.maximum(before, lowering(pressed.vertices, sole).astype(np.float32))
-        if not (after > before).any():
+        self._keep(tile, frame, np.maximum(before, lowering(pressed.vertices, sole).astype(np.float32)))
+
+    def _keep(self, tile: Tile, frame: int, after: np.ndarray) -> None:
+        """A tile pressed in so far (n,) from a frame on, if that is new."""
+        pressed = self._pressed.get(tile) or _Pressed(*self.sheet.tile(tile))
+        before = pressed.depths[-1] if pressed.depths else np.float32(0.0)
+        if (np.abs(after - before) < SAME).all():
             return
         self._pressed[tile] = pressed
         if pressed.frames and (pressed.frames[-1] == frame or not self.keep_history):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import viser
 
@@ -20,6 +21,7 @@ from softground.bridges.viewer.ground_sheet import ground_sheet
 from softground.bridges.viewer.plot_drawing import PlotDrawing, legend
 from softground.bridges.viewer.soles import feet_function, smallest_half_width, sole
 from softground.bridges.viewer.stage import HORIZON, Stage
+from softground.bridges.viewer.true_prints import TruePrints
 from softground.bridges.viewer.wrench_hulls import force_vertices_of, has_wrench_space
 from softground.planning.plan import Plan, load_motion
 from softground.runs import RobotMotion, Run
@@ -178,7 +180,14 @@ def run_footprints(simulator: Simulator, play: Playback, configurations: np.ndar
     places = play.foot.reshape(-1, 3)[:, :2]
     low, high = places.min(axis=0) - reach, places.max(axis=0) + reach
     cell = min(smallest_half_width(robot), 0.25 * play.size) / 4
-    prints = Footprints(ground_sheet(play.surface, low, high, cell, HORIZON * play.size))
+    sheet, felt = ground_sheet(play.surface, low, high, cell, HORIZON * play.size), simulator.ground.footprints
+    if felt is not None:
+        true = TruePrints(sheet, felt, [foot.shape for foot in robot.feet])
+        feet = feet_function(robot, play.surface)(configurations)
+        for frame in range(len(configurations)):
+            true.tread(frame, jax.tree.map(lambda x, frame=frame: x[frame], feet))
+        return true
+    prints = Footprints(sheet)
     if has_wrench_space(simulator):
         feet = feet_function(robot, play.surface)(configurations)
         for frame, foot in np.argwhere(feet.depth > 0):

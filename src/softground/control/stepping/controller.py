@@ -10,17 +10,15 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.control.whole_body.assembly import assemble
 from softground.control.whole_body.base import Constraint, Task
 from softground.control.whole_body.constraints.floating_base import FloatingBase
 from softground.control.whole_body.constraints.rolling_contact import RollingContact, rolling_contact
 from softground.control.whole_body.presets import alike, critical
+from softground.control.whole_body.problem import assemble
 from softground.control.whole_body.references import References
-from softground.control.whole_body.snapshot import Snapshot, frames_in_order, snapshot
+from softground.control.whole_body.snapshot import Snapshot, Unknowns, frames_in_order, snapshot
 from softground.control.whole_body.solvers import solve_equalities
-from softground.control.whole_body.tasks.com import CentreOfMass
-from softground.control.whole_body.tasks.frames import FrameOrientation, FramePose
-from softground.control.whole_body.unknowns import Unknowns
+from softground.control.whole_body.tasks.motions import CentreOfMass, FrameOrientation, FramePose
 from softground.robots import Robot
 
 REGULARISATION = 1e-6

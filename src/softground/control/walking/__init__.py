@@ -3,9 +3,8 @@
 from typing import TYPE_CHECKING
 
 from softground.control.walking.footsteps import FootstepPlan, Step, footsteps
-from softground.control.walking.gait import ICUB_GAIT, ICUB_SOFT_GAIT, Gait, gait_for
+from softground.control.walking.gait import ICUB_GAIT, ICUB_SOFT_GAIT, Gait, Side, gait_for
 from softground.control.walking.pattern import WalkingPattern, walking_pattern
-from softground.control.walking.stance import Side
 from softground.lazy import lazily
 
 if TYPE_CHECKING:  # it takes Matplotlib

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
 from softground.arrays import Array
+from softground.control.walking.gait import Side
 from softground.control.walking.pattern import WalkingPattern
-from softground.control.walking.stance import Side
 from softground.runs.figures import COLOURS, STYLE
 
 FOOT_COLOURS = {Side.LEFT: COLOURS[0], Side.RIGHT: COLOURS[1]}

@@ -12,11 +12,9 @@ from scipy.interpolate import PPoly
 
 from softground.arrays import Array
 from softground.control.walking.dcm import Pendulum
-from softground.control.walking.footsteps import FootstepPlan
-from softground.control.walking.gait import Gait
+from softground.control.walking.footsteps import FootstepPlan, foot_path
+from softground.control.walking.gait import Gait, Side
 from softground.control.walking.piecewise import MINIMUM_SNAP, transitions
-from softground.control.walking.stance import Side
-from softground.control.walking.swing import foot_path
 from softground.errors import OptionError
 
 INSTANT = 1e-9  # s: a sample this near to lift-off or touch-down counts as on the ground

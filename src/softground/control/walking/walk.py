@@ -9,9 +9,8 @@ from jaxtyping import Float
 
 from softground.control.estimation import Estimator
 from softground.control.walking.footsteps import footsteps
-from softground.control.walking.gait import Gait
+from softground.control.walking.gait import Gait, Stance
 from softground.control.walking.pattern import WalkingPattern, walking_pattern
-from softground.control.walking.stance import Stance
 from softground.control.walking.walker import Walker
 from softground.control.whole_body.controller import WholeBodyController
 from softground.errors import OptionError
@@ -20,7 +19,7 @@ from softground.media.visco_elastic import Stretches
 from softground.media.visco_elastic.fields import Coefficient, value_at
 from softground.robots import Robot
 from softground.runs import Run, run_closed_loop
-from softground.runs.fall import FALLEN
+from softground.runs.verdict import FALLEN
 from softground.simulation import Simulator, State
 from softground.surfaces import Plane
 

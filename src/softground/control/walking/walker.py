@@ -1,7 +1,8 @@
-"""A walking robot: a pattern to follow, a whole-body controller, and what it believes of the ground."""
+"""A walking robot: a pattern to follow, a whole-body controller (by name), and what it believes of the ground."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from time import perf_counter
 from typing import NamedTuple
@@ -12,11 +13,13 @@ from jaxtyping import Bool, Float
 
 from softground.arrays import Array
 from softground.control.estimation import Estimator
+from softground.control.walking.gait import check_walks
 from softground.control.walking.ground_belief import GroundBelief, believe, observe
 from softground.control.walking.pattern import WalkingPattern
 from softground.control.whole_body.constraints.contact_model import stack_soles
 from softground.control.whole_body.controller import Memory, WholeBodyController
 from softground.control.whole_body.packing import Packing
+from softground.control.whole_body.presets import compliant_gains_for, rigid_gains_for, tsid_compliant, tsid_rigid
 from softground.control.whole_body.problem import Status
 from softground.control.whole_body.references import (
     FrameMotion,
@@ -24,10 +27,33 @@ from softground.control.whole_body.references import (
     PointMotion,
     References,
 )
+from softground.errors import OptionError, unknown_name
 from softground.media.visco_elastic.sole import patch
 from softground.robots import Robot
 from softground.runs import Measurement, Stop
 from softground.runs.compiled_loop import contents, kept_program
+
+CONTROLLERS: dict[str, Callable[[Robot], WholeBodyController]] = {
+    "compliant": lambda robot: tsid_compliant(robot, compliant_gains_for(robot)),
+    "cautious": lambda robot: tsid_compliant(robot, compliant_gains_for(robot), cautious=True),
+    "rigid": lambda robot: tsid_rigid(robot, rigid_gains_for(robot)),
+}
+"""TSID-Compliant and TSID-Rigid of romualdi2021, and one that weighs the uncertainty of its estimate; with gains for
+the robot's size."""
+
+
+def check_controller(name: str) -> None:
+    """Raise unless there is a controller of this name."""
+    if name not in CONTROLLERS:
+        raise OptionError(unknown_name("controller", name, CONTROLLERS))
+
+
+def walking_controller(robot: Robot, name: str) -> WholeBodyController:
+    """The controller of this name for a robot."""
+    check_controller(name)
+    check_walks(robot)
+    return CONTROLLERS[name](robot)
+
 
 #: Ticks in a row without a solution after which a controller is given up: it holds torques of long ago.
 MOST_FAILURES = 50

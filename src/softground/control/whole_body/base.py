@@ -18,8 +18,7 @@ from jaxtyping import Bool, Float
 
 from softground.arrays import Array
 from softground.control.whole_body.references import References
-from softground.control.whole_body.snapshot import Snapshot
-from softground.control.whole_body.unknowns import WrenchUnknown
+from softground.control.whole_body.snapshot import Snapshot, WrenchUnknown
 
 
 class TaskRows(NamedTuple):

@@ -10,16 +10,14 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from softground.control.whole_body.assembly import Active, Assembled, assemble
+from softground.arrays import require_double
 from softground.control.whole_body.base import Constraint, Part, Task
 from softground.control.whole_body.packing import Packing
-from softground.control.whole_body.problem import Problem, Status
+from softground.control.whole_body.problem import Active, Assembled, Problem, Status, assemble
 from softground.control.whole_body.references import References, holding
-from softground.control.whole_body.snapshot import frames_in_order, snapshot
+from softground.control.whole_body.snapshot import Unknowns, WrenchUnknown, frames_in_order, snapshot
 from softground.control.whole_body.solvers import Solver, solve_daqp
-from softground.control.whole_body.unknowns import Unknowns, WrenchUnknown
 from softground.errors import OptionError
-from softground.precision import require_double
 from softground.robots import Robot
 
 

@@ -12,12 +12,9 @@ from softground.control.whole_body.constraints.feasibility import feasible_wrenc
 from softground.control.whole_body.constraints.floating_base import FloatingBase
 from softground.control.whole_body.constraints.rigid_contact import RigidContact
 from softground.control.whole_body.controller import WholeBodyController
-from softground.control.whole_body.tasks.com import CentreOfMass
 from softground.control.whole_body.tasks.contact_uncertainty import ContactUncertainty
-from softground.control.whole_body.tasks.frames import FrameOrientation, FramePose
-from softground.control.whole_body.tasks.momentum import MomentumSecondRate
-from softground.control.whole_body.tasks.posture import Posture
-from softground.control.whole_body.tasks.wrenches import Wrenches, WrenchRates
+from softground.control.whole_body.tasks.motions import CentreOfMass, FrameOrientation, FramePose, Posture
+from softground.control.whole_body.tasks.wrenches import MomentumSecondRate, Wrenches, WrenchRates
 from softground.errors import RobotError
 from softground.media.visco_elastic.sole import patch
 from softground.robots import Robot

@@ -1,8 +1,10 @@
-"""What tasks and constraints see of the robot: everything evaluated once a tick."""
+"""What tasks and constraints see of the robot, evaluated once a tick; and the unknowns that their rows are of."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,11 +12,50 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from softground.arrays import Array
-from softground.control.whole_body.unknowns import Unknowns
 from softground.robots import Robot
 from softground.robots.dynamics import Kinematics
 from softground.robots.frames import Frames
 from softground.robots.rotations import cross, skew
+
+WrenchUnknown = Literal["value", "rate"]
+"""Ground that answers at once leaves the wrench to the controller; ground that yields only its rate of change."""
+
+
+@dataclass(frozen=True)
+class Unknowns:
+    """x = (acceleration of every dof, wrench or wrench rate of every foot).
+
+    Wrenches are (force, torque) on the foot about its origin, world axes: dual to the twists of `Frames`.
+    """
+
+    dofs: int
+    feet: int
+    wrench: WrenchUnknown
+
+    @property
+    def size(self) -> int:
+        return self.dofs + 6 * self.feet
+
+    def matrix(
+        self,
+        acceleration: Float[Array, "m nv"] | None = None,
+        wrenches: Float[Array, "m F 6"] | None = None,
+    ) -> Float[Array, "m n"]:
+        """Rows of the QP from their parts; None stands for zeros."""
+        given = acceleration if acceleration is not None else wrenches
+        assert given is not None, "a row without entries says nothing"
+        count = len(given)
+        parts = [
+            jnp.zeros((count, self.dofs)) if acceleration is None else acceleration,
+            jnp.zeros((count, 6 * self.feet)) if wrenches is None else wrenches.reshape(count, -1),
+        ]
+        return jnp.concatenate(parts, axis=1)
+
+    def wrenches_after(self, time: float, measured: Float[Array, "F 6"]) -> tuple[Float[Array, "F 6"], float]:
+        """Wrenches `time` seconds from now, as offset + slope * (their unknowns)."""
+        if self.wrench == "value":
+            return jnp.zeros_like(measured), 1.0
+        return measured, time
 
 
 class Snapshot(eqx.Module):

@@ -16,8 +16,7 @@ import quadprog
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.control.whole_body.assembly import Assembled
-from softground.control.whole_body.problem import Problem, Solution, Status
+from softground.control.whole_body.problem import Assembled, Problem, Solution, Status
 
 Solver = Callable[[Problem], Solution]
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from softground.experiments.learning.base import ONSET
-from softground.experiments.learning.grid import component_weights
-from softground.experiments.learning.poses import feature_rows
+from softground.experiments.learning.grid import component_weights, feature_rows
 from softground.media.learned import Joined, LearnedSpace, Polynomials
 
 #: Root mean square error allowed, over the size of the wrenches at each depth: a fifth of the noise in measured sand,

@@ -1,13 +1,16 @@
-"""A wrench database as learning sees it: poses times directions."""
+"""A wrench database as learning sees it: poses times directions; and the features of feet at many poses."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import jax
 import numpy as np
 
 from softground.errors import ExperimentError
 from softground.experiments.database import DECIMALS, MIRRORED, TORQUE_LENGTH, WrenchDatabase
+from softground.experiments.protocol import Pose
 from softground.experiments.symmetry import (
     MIRRORS,
     mirror_signs_of,
@@ -15,6 +18,7 @@ from softground.experiments.symmetry import (
     mirrored_poses,
     with_zero_depth,
 )
+from softground.media.base import FootInGround
 from softground.robots.shapes import Shape
 
 
@@ -122,3 +126,30 @@ def orbits(grid: Grid) -> np.ndarray:
     if grid.kind == "spatial":
         keys[:, 2] = np.arctan2(np.abs(np.sin(keys[:, 2])), np.abs(np.cos(keys[:, 2]))) * (keys[:, 1] > 0)
     return np.unique(keys.round(DECIMALS), axis=0, return_inverse=True)[1].reshape(-1)
+
+
+#: Poses evaluated at once: one size, so that features are compiled once.
+CHUNK = 64
+
+
+def feature_rows(features: Callable, poses: np.ndarray) -> np.ndarray:
+    """Features (q, b) of feet at poses (q, 3) = (depth, tilt, heading)."""
+    padded = np.concatenate([poses, np.zeros((-len(poses) % CHUNK, 3))])
+    chunks = [np.asarray(_evaluated(features, feet_at(chunk))) for chunk in padded.reshape(-1, CHUNK, 3)]
+    return np.concatenate(chunks).astype(float)[: len(poses)]
+
+
+@jax.jit
+def _evaluated(features: Callable, feet: FootInGround):
+    return jax.vmap(features)(feet)
+
+
+def feet_at(poses: np.ndarray) -> FootInGround:
+    """Feet (leading axis) at poses (q, 3) in level ground."""
+    count = len(poses)
+    return FootInGround(
+        depth=poses[:, 0],
+        position=np.zeros((count, 3)),
+        rotation=np.stack([Pose(*pose).rotation for pose in poses]),
+        surface=np.broadcast_to(np.eye(3), (count, 3, 3)),
+    )

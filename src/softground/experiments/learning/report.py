@@ -9,15 +9,19 @@ from typing import Any
 
 from softground.errors import OptionError, unknown_name
 from softground.experiments.database import MIRRORED, WrenchDatabase
-from softground.experiments.learning.acquisition import Suggestion, plan
 from softground.experiments.learning.base import Method
 from softground.experiments.learning.compression import compressed
-from softground.experiments.learning.gaussian_process import GaussianProcess
 from softground.experiments.learning.grid import Grid, grid_of
+from softground.experiments.learning.kernel_methods import GaussianProcess, Radial, SupportVectors
 from softground.experiments.learning.physics import Physics
-from softground.experiments.learning.radial import Radial
-from softground.experiments.learning.support_vectors import SupportVectors
-from softground.experiments.learning.validation import cross_validated, folds, leave_one_out, noise_estimate
+from softground.experiments.learning.validation import (
+    Suggestion,
+    cross_validated,
+    folds,
+    leave_one_out,
+    noise_estimate,
+    plan,
+)
 from softground.media.learned import LearnedSpace
 
 #: The RBF of zhu2019: for comparison only, not being symmetric.

@@ -13,9 +13,9 @@ whose edge is under the surface while its sole's centre is above.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -26,7 +26,7 @@ from jaxtyping import Float
 
 from softground.arrays import Array, as_float
 from softground.errors import MediumError, unknown_name
-from softground.media.base import COMPONENTS, FootInGround, Medium, kind_of
+from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium, kind_of
 from softground.media.parameters import check_positive
 from softground.media.resistive.directions import (
     SPEED,
@@ -97,6 +97,16 @@ class Resistive(Medium):
             (self.scale * generic.coefficients, self.eps, self.strength),
         )
 
+    def for_body(self, shape: Shape, planar: bool) -> FootMedium:
+        """The same grains, felt element by element."""
+        return self.under_bodies([shape], planar)[0]
+
+    def under_bodies(self, shapes: Sequence[Shape], planar: bool) -> Sequence[FootMedium]:
+        from softground.media.elements import Elements  # it stands on this package
+
+        own: Any = {"scale": self.scale, "eps": self.eps, "strength": self.strength}
+        return Elements(**own).under_bodies(shapes, planar)
+
 
 @lru_cache(maxsize=64)
 def generic_space(shape: Shape, planar: bool, law: str) -> WrenchSpace:
@@ -113,7 +123,7 @@ def generic_space(shape: Shape, planar: bool, law: str) -> WrenchSpace:
             return coefficients_of(sample(shape, planar, law))
 
     # To a type checker a subclass without __init__ of its own is made from its fields, which is not so here.
-    space = cast(type[WrenchSpace], sampling.space)
+    space = cast("type[WrenchSpace]", sampling.space)
     return space(
         kept_fit(f"{law} {sampling.kind} {grid.features} {precision}", (*surface, *numbers), fit),
         grid.features,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -24,19 +25,23 @@ def wrenches(
     depths: np.ndarray,
     twists: np.ndarray,
     clearance: float = 0.0,
+    friction: float | None = None,
 ) -> np.ndarray:
     """Wrenches (rotation, depth, twist, 6) on a foot in the generic medium, N and N m.
 
     rotations (r, 3, 3): foot frame in the surface frame (z up). depths (d,): m, positive below the surface,
     of the foot's origin lowered by `clearance` (the radius of a sphere). twists (k, 6): m/s and rad/s.
-    Twists and wrenches are at the foot's origin, in the surface frame.
+    Twists and wrenches are at the foot's origin, in the surface frame. friction: of the
+    foot's surface, for the law "3d".
 
         force = sum over elements below the surface with n.v > 0 of  alpha(n, v/|v|) * depth * area
 
     alpha does not depend on depth, so it is evaluated once for a rotation and all its depths.
     """
-    depths = depths - clearance
-    return np.stack([_at_rotation(surface, LAWS[law], turn, depths, twists) for turn in rotations])
+    depths, stress = depths - clearance, LAWS[law]
+    if friction is not None:
+        stress = partial(spatial_stress, friction=friction)
+    return np.stack([_at_rotation(surface, stress, turn, depths, twists) for turn in rotations])
 
 
 def _at_rotation(surface: Panels, law, turn, depths, twists) -> np.ndarray:

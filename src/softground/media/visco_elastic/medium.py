@@ -37,12 +37,14 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array, as_float
+from softground.errors import MediumError
 from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium, kind_of
 from softground.media.parameters import check_not_negative
+from softground.media.visco_elastic.body import ViscoElasticBody, slope_of
 from softground.media.visco_elastic.fields import Coefficient, as_coefficient, check_coefficient, value_at
 from softground.media.visco_elastic.friction import FrictionLaw, velocity_map
 from softground.media.visco_elastic.sole import Patch, patch
-from softground.robots.shapes import Shape
+from softground.robots.shapes import Shape, outermost_points
 
 
 class Memory(eqx.Module):
@@ -61,11 +63,15 @@ class ViscoElastic(Medium):
     damping: Coefficient = eqx.field(converter=as_coefficient, default=1e4)  # b, N s/m per m2
     friction: Float[Array, ""] = eqx.field(converter=as_float, default=0.6)
     to_edge: bool = eqx.field(static=True, default=False)  # whether the sole's points reach its edge (`sole`)
+    #: most points on which a body can stand
+    body_points: int = eqx.field(static=True, default=24, metadata={"absent_from_old_files": True})
 
     def __check_init__(self):
         check_coefficient(self.stiffness, "stiffness")
         check_coefficient(self.damping, "damping")
         check_not_negative("friction of the ground", self.friction)
+        if self.body_points < 1:
+            raise MediumError(f"body_points must be at least 1, got {self.body_points}")
 
     def for_foot(self, shape: Shape, planar: bool) -> ViscoElasticFoot:
         return ViscoElasticFoot(medium=self, sole=patch(shape, self.to_edge), kind=kind_of(shape, planar))
@@ -75,6 +81,16 @@ class ViscoElastic(Medium):
         feet = [self.for_foot(shape, planar) for shape in shapes]
         count = max(len(foot.sole.points) for foot in feet)
         return [dataclasses.replace(foot, sole=foot.sole.with_points(count)) for foot in feet]
+
+    def for_body(self, shape: Shape, planar: bool) -> ViscoElasticBody:
+        return self.under_bodies([shape], planar)[0]
+
+    def under_bodies(self, shapes: Sequence[Shape], planar: bool) -> list[ViscoElasticBody]:
+        """One for each body, all with as many points, so that they can be stacked."""
+        points = [outermost_points(shape, self.body_points) for shape in shapes]
+        count = max(len(one.centre) for one in points)
+        kind = "planar" if planar else "spatial"
+        return [ViscoElasticBody(medium=self, **one.padded(count)._asdict(), kind=kind) for one in points]
 
 
 class Firm(ViscoElastic):
@@ -99,6 +115,10 @@ class ViscoElasticFoot(FootMedium):
         up = np.array([0.0, 0.0, 1.0])
         return (-self.sole.radius * up).astype(foot.depth.dtype) if self.sole.rolls else None
 
+    def place(self, foot: FootInGround, memory: Memory) -> Float[Array, "3"]:
+        """Where the foot touched down; under a round sole, which rolls, where it is."""
+        return self._place(foot, memory.anchor)
+
     def initial_memory(self, foot: FootInGround) -> Memory:
         """Springs relaxed where the foot is, and carrying it if it is below the surface."""
         sole = self.sole
@@ -113,7 +133,7 @@ class ViscoElasticFoot(FootMedium):
         arms, depth, stretch = self._points(foot, memory)
         areas = self._areas(foot)
         stiffness, damping = self._coefficients(foot, memory.anchor)
-        slope = self._slope(stiffness, damping, dt)
+        slope = slope_of(stiffness, damping, dt)
         # A point above the surface is resisted from there on, by slope / dt times its depth at the end of the step.
         normal = jnp.where(depth < 0, slope / dt, stiffness) * depth
         wanted = jnp.concatenate([stiffness * stretch[:, :2], normal[:, None]], -1)
@@ -139,17 +159,12 @@ class ViscoElasticFoot(FootMedium):
         stiffness, damping = self._coefficients(foot, memory.anchor)
         force = law.point_forces(twist)
         change = force / self._areas(foot)[:, None] - stiffness * stretch
-        left = stretch + dt * change / self._slope(stiffness, damping, dt)
+        left = stretch + dt * change / slope_of(stiffness, damping, dt)
         if self.sole.rolls:
             tangential = left * np.array([1, 1, 0], left.dtype)
             return Memory(tangential @ foot.surface.T, force[:, 2])
         moved = arms + dt * (law.arm * twist).sum(-1) + left
         return Memory(foot.position + moved @ foot.surface.T, force[:, 2])
-
-    @staticmethod
-    def _slope(stiffness, damping, dt):
-        """c, by which the force per area of a step falls with the velocity at its end."""
-        return jnp.maximum(damping, dt * stiffness / 2)
 
     def stored_energy(self, foot, memory) -> Float[Array, ""]:
         _, _, stretch = self._points(foot, memory)
@@ -174,7 +189,10 @@ class ViscoElasticFoot(FootMedium):
         return self.sole.areas * jnp.maximum(projection, 1e-3)
 
     def _coefficients(self, foot: FootInGround, anchor: Float[Array, "p 3"]):
-        """Stiffness and damping where the foot touched down; under a round sole, which rolls, where it is."""
-        sole = self.sole
-        place = foot.position if sole.rolls else sole.areas @ anchor / sole.area
+        """Stiffness and damping at the foot's place."""
+        place = self._place(foot, anchor)
         return value_at(self.medium.stiffness, place), value_at(self.medium.damping, place)
+
+    def _place(self, foot: FootInGround, anchor: Float[Array, "p 3"]) -> Float[Array, "3"]:
+        sole = self.sole
+        return foot.position if sole.rolls else sole.areas @ anchor / sole.area

@@ -157,7 +157,7 @@ def _arrays(flat: list[Operand], shapes) -> list[Operands]:
 def scan(build: Builder, equation, inputs):
     """Unrolled if that is short; else a loop that keeps what it reads and writes in memory."""
     settings = equation.params
-    held, carried = settings["num_consts"], settings["num_carry"]
+    held, carried = _held_and_carried(settings)
     constants, start, rows = inputs[:held], inputs[held : held + carried], inputs[held + carried :]
 
     def body(carry: list[Operands], row: list[Operands]) -> tuple[list[Operands], list[Operands]]:
@@ -173,6 +173,14 @@ def scan(build: Builder, equation, inputs):
     if count(trial.statements) * length <= UNROLLED:
         return _unrolled(body, length, backwards, start, rows)
     return _rolled(build, body, length, backwards, start, rows, stacked)
+
+
+def _held_and_carried(settings) -> tuple[int, int]:
+    """How many inputs of a scan are constants, and how many are carried from row to row."""
+    if "num_consts" in settings:
+        return settings["num_consts"], settings["num_carry"]
+    constants, carry, _ = settings["ft_in"].unpack()  # from JAX 0.11 on
+    return len(constants), len(carry)
 
 
 def _unrolled(body, length: int, backwards: bool, start, rows) -> list[Operands]:

@@ -32,9 +32,9 @@ def _on_scalars(function):
     """A rule from a function of a builder and scalars."""
 
     def rule(build, equation, inputs):
-        columns = [x.ravel().tolist() for x in np.broadcast_arrays(*inputs)]
-        flat = [function(build, *row) for row in zip(*columns, strict=True)]
-        return operands_of(flat, equation.outvars[0].aval.shape)
+        arrays = np.broadcast_arrays(*inputs)
+        columns = [x.ravel().tolist() for x in arrays]
+        return operands_of([function(build, *row) for row in zip(*columns, strict=True)], arrays[0].shape)
 
     return rule
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
-from softground.native.errors import NotNative
-from softground.native.jaxprs import evaluate
+from softground.native.jaxprs import callee, evaluate
+from softground.native.primitives.spread import NoLoop, evaluate_spread, long_axis
 from softground.native.primitives.table import primitive
 from softground.native.program import Constant, Function, Operand, Value
 from softground.native.scalars import Builder, Operands, Region, count, operands_of
@@ -53,7 +53,8 @@ def _called(build: Builder, made: Outlined, inputs: list[Operands]) -> list[Oper
 
 def _row_by_row(build: Builder, name: str, closed: ClosedJaxpr, inputs: list[Operands]) -> list[Operands] | None:
     """A function that `vmap` applies to every row of its inputs, made once and called for each; None where it is small,
-    or where the rows are not treated alike.
+    or where the rows are not treated alike. Where its arrays have a long axis it is loops over that, which are short
+    enough to be written for every row.
 
     It is made of inputs in which all rows are one and the same, so that its outputs are too.
     """
@@ -63,6 +64,10 @@ def _row_by_row(build: Builder, name: str, closed: ClosedJaxpr, inputs: list[Ope
     found = []
     for row in range(min(rows)):
         alike = [np.broadcast_to(array[row : row + 1], array.shape) for array in inputs]
+        looped = _in_loops(build, closed, alike)
+        if looped is not None:
+            found.append(looped)
+            continue
         made = _outlined(build, name, closed, alike)
         if made.size < SMALL or any((output != output[:1]).any() for output in made.outputs):
             return None
@@ -70,15 +75,16 @@ def _row_by_row(build: Builder, name: str, closed: ClosedJaxpr, inputs: list[Ope
     return [np.stack(outputs) for outputs in zip(*found, strict=True)]
 
 
-def callee(equation) -> ClosedJaxpr:
-    """The function that an equation calls."""
-    for name in ("jaxpr", "call_jaxpr", "call", "fun_jaxpr"):
-        called = equation.params.get(name)
-        if isinstance(called, ClosedJaxpr):
-            return called
-        if isinstance(called, Jaxpr):
-            return ClosedJaxpr(called, ())
-    raise NotNative(f"the primitive {equation.primitive.name!r} calls a function that is not to be found")
+def _in_loops(build: Builder, closed: ClosedJaxpr, alike: list[Operands]) -> list[Operands] | None:
+    """Outputs of one row by loops over a long axis, or None where there is none."""
+    count = long_axis(alike)
+    try:
+        outputs = evaluate_spread(build, closed, alike, count) if count else None
+    except NoLoop:
+        return None
+    if outputs is None or any((output != output[:1]).any() for output in outputs):
+        return None
+    return [output[0] for output in outputs]
 
 
 class Outlined(NamedTuple):

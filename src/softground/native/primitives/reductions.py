@@ -14,7 +14,7 @@ from softground.native.scalars import Builder, Operands, each, operands_of
 from softground.native.sums import chained, total
 
 
-def _along(array: Operands, axes, join: Callable[[list[Operand]], Operand]) -> Operands:
+def along(array: Operands, axes, join: Callable[[list[Operand]], Operand]) -> Operands:
     """Each group of elements along some axes joined to one."""
     kept = [k for k in range(array.ndim) if k not in axes]
     shape = tuple(array.shape[k] for k in kept)
@@ -26,7 +26,7 @@ def _along(array: Operands, axes, join: Callable[[list[Operand]], Operand]) -> O
 @primitive("reduce_sum")
 def reduce_sum(build: Builder, equation, inputs):
     zero = build.lift(np.zeros((), equation.outvars[0].aval.dtype)).item()
-    return _along(inputs[0], equation.params["axes"], lambda group: total(build, group) if group else zero)
+    return along(inputs[0], equation.params["axes"], lambda group: total(build, group) if group else zero)
 
 
 def _reduction(operation: str, repeats_matter: bool):
@@ -34,7 +34,7 @@ def _reduction(operation: str, repeats_matter: bool):
         def join(group: list[Operand]) -> Operand:
             return chained(build, operation, group if repeats_matter else list(dict.fromkeys(group)))
 
-        return _along(inputs[0], equation.params["axes"], join)
+        return along(inputs[0], equation.params["axes"], join)
 
     return rule
 
@@ -56,7 +56,7 @@ def position_of_extremum(build: Builder, equation, inputs):
             where = build.compute("select", better, build.int(k), where)
         return where
 
-    return _along(inputs[0], equation.params["axes"], join)
+    return along(inputs[0], equation.params["axes"], join)
 
 
 def _cumulation(operation: str):

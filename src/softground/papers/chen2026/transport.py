@@ -14,9 +14,9 @@ from softground.control.stepping import SteppingGait
 from softground.papers.chen2026.experiment import DT, GAIT, GROUNDS, SPEEDS, STEADY, fall_of, stances, walk, walks
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, above, between
 from softground.runs import Run
-from softground.runs.actuator_work import actuator_power
 from softground.runs.cost_of_transport import Cost, walk_cost, with_way
 from softground.runs.figures import COLOURS, STYLE
+from softground.runs.measures import actuator_power
 
 PAPER_RATIO = (1.12, 1.62)
 PAPER_HUMAN_RATIO = (2.08, 2.67)

@@ -23,8 +23,8 @@ from softground.control.stepping import SteppingGait, Walks
 from softground.papers.chen2026.experiment import DT, GAIT, GROUNDS, biped_law, walks_on
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, below
 from softground.runs import Run
-from softground.runs.base_orientation import heading
 from softground.runs.figures import COLOURS, STYLE
+from softground.runs.measures import heading
 
 SPEED, SLOW = 0.3, 0.1  # m/s: of all walks, and of some that pitch their trunks but are not steered
 SECONDS, STEADY = 10.0, 6.0  # s: of a walk, and from when on it is looked at

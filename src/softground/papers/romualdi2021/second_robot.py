@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 
 from softground.bridges.side_pictures import blank
 from softground.control.walking import gait_for
-from softground.control.walking.controllers import walking_controller
 from softground.control.walking.walk import Command, com_error, verdict, walk
+from softground.control.walking.walker import walking_controller
 from softground.media.visco_elastic import patch
 from softground.papers.romualdi2021.walks import GROUND_NOTE, SPEED, Place, icub, outcome, steps_taken
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video

@@ -9,9 +9,9 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from softground.control.walking import gait_for
-from softground.control.walking.controllers import walking_controller
 from softground.control.walking.figure import intervals
 from softground.control.walking.walk import Belief, Command, steps_a_period, walk
+from softground.control.walking.walker import walking_controller
 from softground.control.whole_body.controller import WholeBodyController
 from softground.media import Noisy, ViscoElastic
 from softground.papers.study import Row

@@ -15,9 +15,8 @@ import numpy as np
 
 from softground.errors import OptionError
 from softground.experiments.campaign.options import PRESETS
-from softground.experiments.converters import ZHU2019_REFERENCE, from_zhu2019
 from softground.experiments.database import WrenchDatabase
-from softground.experiments.database_file import read_database
+from softground.experiments.database_file import ZHU2019_REFERENCE, from_zhu2019, read_database
 from softground.experiments.protocol import Pose, moved
 from softground.experiments.rigs.resistive import ResistiveRig
 from softground.media.base import COMPONENTS

@@ -95,7 +95,7 @@ def _dynamics(simulator: Simulator, state: State):
 def _spaces(simulator: Simulator, state: State):
     """The same of the feet's wrench spaces."""
     feet = feet_in_ground(simulator.robot, simulator.robot.kinematics(state.q), simulator.ground.surface)
-    laws = jax.vmap(lambda medium, *args: medium.law(*args, simulator.dt))(simulator.feet_medium, feet, state.memory)
+    laws = jax.vmap(lambda medium, *args: medium.law(*args, simulator.dt))(simulator.feet_medium, feet, state.memory[0])
     return sum(leaf.sum() for leaf in jax.tree.leaves(laws))
 
 

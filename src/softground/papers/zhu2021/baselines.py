@@ -135,7 +135,9 @@ def short_problem(problem: GaitProblem, simulator: Simulator, start: State) -> S
     )
 
     def step(x, torque):
-        state = State(start.time, x[: robot.nq], x[robot.nq :], start.memory, jnp.zeros_like(start.twists))
+        state = State(
+            start.time, x[: robot.nq], x[robot.nq :], start.memory, jax.tree.map(jnp.zeros_like, start.twists)
+        )
         after, _ = simulator.step(state, torque)
         return jnp.concatenate([after.q, after.v])
 

@@ -33,8 +33,8 @@ from softground.planning import GaitProblem, InsideData, standard_stages, walk_a
 from softground.planning.dynamics.base import wrench_space_under_feet
 from softground.planning.sensitivity import Physics, slope_of_optimum
 from softground.robots import Robot
-from softground.robots.rigid_inertia import RigidInertia, from_com
 from softground.robots.shapes import Cylinder
+from softground.robots.tree import RigidInertia, from_com
 from softground.runs.figures import COLOURS, STYLE
 from softground.simulation import Ground
 

@@ -13,7 +13,7 @@ from softground.papers.study import Check, Findings, Options, Row, Study, Table,
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.pictures import gait_figure
 from softground.planning import ForwardSpeed, GaitProblem
-from softground.planning.objectives import objective_named, stages_for
+from softground.planning.planner import objective_named, stages_for
 from softground.runs.figures import COLOURS, STYLE
 
 SPEEDS, QUICK_SPEEDS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0), (0.5,)  # m/s

@@ -40,14 +40,21 @@ from softground.arrays import Array
 from softground.contact.feet import contact_jacobian, feet_in_ground
 from softground.contact.guess import steady
 from softground.contact.newton import Newton
-from softground.contact.problem import StepProblem
+from softground.contact.problem import Contacts, StepProblem
 from softground.contact.solve import solve
 from softground.errors import MediumError
 from softground.media.base import Law
 from softground.media.round_space import RoundWrenchSpace
 from softground.planning.blocks import Block
-from softground.planning.dynamics.base import FORCE_UNIT, LINEAR_WRENCH, TWIST_ROWS, Dynamics, split_step, steps_of
-from softground.planning.dynamics.step_derivatives import balance_derivatives
+from softground.planning.dynamics.base import (
+    FORCE_UNIT,
+    LINEAR_WRENCH,
+    TWIST_ROWS,
+    Dynamics,
+    balance_derivatives,
+    split_step,
+    steps_of,
+)
 from softground.planning.layout import TORQUE_UNIT, Layout
 from softground.robots import Robot
 from softground.robots.dynamics_derivatives import has_scalar_joints
@@ -161,13 +168,12 @@ class Bilevel(Dynamics):
         problem = StepProblem(
             metric=inertia + dt * jnp.diag(robot.damping),
             momentum=inertia @ v + dt * drive,
-            jacobian=jacobian,
-            laws=BarrierSupport(vertices, jnp.full(len(vertices), mu)),
+            contacts=(Contacts(jacobian, BarrierSupport(vertices, jnp.full(len(vertices), mu))),),
             joints=None,
             dt=dt,
         )
         near = jax.lax.stop_gradient(v if near is None else near)
-        return solve(problem, steady(near, jax.lax.stop_gradient(jacobian) @ near), Newton()).velocity
+        return solve(problem, steady(near, (jax.lax.stop_gradient(jacobian) @ near,)), Newton()).velocity
 
     def slopes(self, q, v, reached, mu) -> Slopes:
         """Derivatives at a step that is evaluated at q and reaches a velocity: wrenches follow from the feet's

@@ -32,8 +32,15 @@ from softground.arrays import Array
 from softground.media.round_space import RoundSupport
 from softground.media.wrench_space import SupportFunction
 from softground.planning.blocks import Block
-from softground.planning.dynamics.base import FORCE_UNIT, LINEAR_WRENCH, TWIST_ROWS, Dynamics, split_step, steps_of
-from softground.planning.dynamics.step_derivatives import balance_derivatives
+from softground.planning.dynamics.base import (
+    FORCE_UNIT,
+    LINEAR_WRENCH,
+    TWIST_ROWS,
+    Dynamics,
+    balance_derivatives,
+    split_step,
+    steps_of,
+)
 from softground.planning.layout import TORQUE_UNIT, Layout
 from softground.robots.dynamics_derivatives import has_scalar_joints
 

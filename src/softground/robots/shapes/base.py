@@ -34,11 +34,12 @@ from dataclasses import fields
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from softground.errors import RobotError, SoftgroundError, unknown_name
 from softground.robots import outline as plane
 from softground.robots.shapes.panels import Panels
+from softground.robots.shapes.rolling_points import RollingPoints
 from softground.robots.shapes.triangles import panels_of_prism
 
 AnyShape = TypeVar("AnyShape", bound="type[Shape]")
@@ -149,6 +150,23 @@ class Shape:
         The top of what ends in a flat face belongs to the leg above it and is left out.
         """
         return panels_of_prism(self.outline, self.extent[2], refine)
+
+    def closed_panels(self, refine: int = 1) -> Panels:
+        """Elements of the whole surface, the top too: those of a part of a body."""
+        raise NotImplementedError(f"{type(self).__name__} is no part of a body: it must give closed_panels")
+
+    def contains(self, points: Float[np.ndarray, "n 3"]) -> Bool[np.ndarray, " n"]:
+        """Which points (m) lie inside it, of a part of a body."""
+        raise NotImplementedError(f"{type(self).__name__} is no part of a body: it must say what it contains")
+
+    def rolling_points(self, sole: bool = True) -> RollingPoints:
+        """Points on which it can stand, as a part of a body; sole: whether also on its sole."""
+        raise NotImplementedError(f"{type(self).__name__} is no part of a body: it must give rolling_points")
+
+    @property
+    def is_solid(self) -> bool:
+        """Whether it can be a part of a body."""
+        return type(self).rolling_points is not Shape.rolling_points
 
     # -- files ---------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from softground.robots import outline as plane
 from softground.robots.shapes.base import Shape, register_shape
-from softground.robots.shapes.panels import Panels, box_faces, joined_panels
+from softground.robots.shapes.panels import Panels, box_faces, joined_panels, with_lid
+from softground.robots.shapes.rolling_points import corners
 
 
 @register_shape
@@ -51,3 +52,19 @@ class Box(Shape):
 
     def panels(self, refine: int = 1) -> Panels:
         return joined_panels(*box_faces(self.extent, (24 * refine, 8 * refine, 12 * refine)))
+
+    def closed_panels(self, refine: int = 1) -> Panels:
+        return with_lid(self.panels(refine), self.height)
+
+    def contains(self, points):
+        return (np.abs(points - [0, 0, self.height / 2]) <= np.array(self.extent) / 2).all(1)
+
+    def rolling_points(self, sole: bool = True):
+        """Its eight corners, each with a quarter of its three faces."""
+        signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, 8).T
+        x, y, z = self.extent
+        areas = signs * np.array([y * z, x * z, x * y]) / 4
+        if not sole:
+            below = signs[:, 2] < 0
+            areas[below, 2] = np.hypot(*areas[below, :2].T)
+        return corners(signs * np.array(self.extent) / 2 + [0, 0, z / 2], areas)

@@ -21,6 +21,14 @@ def joined_panels(*parts: Panels) -> Panels:
     return Panels(*(np.concatenate(field) for field in zip(*parts, strict=True)))
 
 
+def with_lid(panels: Panels, height: float) -> Panels:
+    """Panels of what stands on its sole, with a top at this height (m) like the sole."""
+    sole = np.isclose(panels.normal[:, 2], -1.0)
+    up = np.array([0.0, 0.0, 1.0])
+    lid = Panels(panels.centre[sole] + height * up, -panels.normal[sole], panels.area[sole], panels.edges[sole])
+    return joined_panels(panels, lid)
+
+
 def _sectors(count: int) -> tuple[np.ndarray, np.ndarray]:
     """Radial and tangential unit vectors (count, 3) in the middle of the sectors of a circle."""
     angle = (np.arange(count) + 0.5) * 2 * np.pi / count

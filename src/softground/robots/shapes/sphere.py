@@ -10,6 +10,7 @@ import numpy as np
 from softground.robots import outline as plane
 from softground.robots.shapes.base import Shape, register_shape
 from softground.robots.shapes.panels import Panels, ball
+from softground.robots.shapes.rolling_points import balls
 
 
 @register_shape
@@ -61,3 +62,14 @@ class Sphere(Shape):
 
     def panels(self, refine: int = 1) -> Panels:
         return ball(self.radius, 40 * refine, 40 * refine)
+
+    def closed_panels(self, refine: int = 1) -> Panels:
+        return self.panels(refine)
+
+    def contains(self, points):
+        return np.linalg.norm(points, axis=1) <= self.radius
+
+    def rolling_points(self, sole: bool = True):
+        """The ball itself, all of which is sole."""
+        whole = balls(np.zeros((1, 3)), self.radius, [np.pi * self.radius])
+        return whole if sole else whole.chosen(np.zeros(1, bool))

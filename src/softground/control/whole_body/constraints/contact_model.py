@@ -10,8 +10,7 @@ import numpy as np
 
 from softground.control.whole_body.base import Bounds, Constraint
 from softground.control.whole_body.references import References
-from softground.control.whole_body.snapshot import Snapshot
-from softground.control.whole_body.unknowns import WrenchUnknown
+from softground.control.whole_body.snapshot import Snapshot, WrenchUnknown
 from softground.media.visco_elastic.lemma import Pose, wrench_rate
 from softground.media.visco_elastic.sole import Patch
 

@@ -11,8 +11,7 @@ from jaxtyping import Float
 from softground.arrays import Array
 from softground.control.whole_body.base import Task, TaskRows
 from softground.control.whole_body.references import References
-from softground.control.whole_body.snapshot import Snapshot
-from softground.control.whole_body.unknowns import WrenchUnknown
+from softground.control.whole_body.snapshot import Snapshot, WrenchUnknown
 from softground.media.visco_elastic.lemma import Pose, plate, wrench_rate
 from softground.media.visco_elastic.sole import Patch
 

@@ -1,0 +1,93 @@
+"""A few elements that stand for the surface of a body: the fine panels of its shape, gathered.
+
+Panels that lie close together and look the same way are gathered by halving: of all groups the one that is spread most
+is cut in two across the axis of its greatest spread, at its mean, until there are `count`. Spread is counted in six
+numbers, the place over the size of the body and the normal, so that a sole is never mixed with a wall. Of bodies that
+are their own mirror images forwards and sideways a quarter is gathered, and mirrored.
+
+An element keeps area, centroid, mean normal and the second moments of its panels' places: the last say over which range
+of depths it reaches when it is only partly in the ground.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from softground.robots.shapes import Panels, Shape
+
+FACING = 2.0
+"""Length that a normal has beside places in units of the body's size."""
+
+
+class Surface(NamedTuple):
+    """Elements of a body, in its frame."""
+
+    centre: np.ndarray  # (e, 3) m
+    normal: np.ndarray  # (e, 3) outward unit vectors
+    area: np.ndarray  # (e,) m2
+    moments: np.ndarray  # (e, 3, 3) m2: mean of y y' over the element, y from its centre
+
+
+def gathered(shape: Shape, count: int) -> Surface:
+    """About `count` elements of a shape."""
+    panels = shape.panels()
+    quarter = (panels.centre[:, 0] > 0) & (panels.centre[:, 1] > 0)
+    if not shape.is_mirrored or not np.isclose(4 * panels.area[quarter].sum(), panels.area.sum(), rtol=1e-9):
+        return _gathered(panels, count)
+    found = _gathered(Panels(*(field[quarter] for field in panels)), (count + 3) // 4)
+    for axis in (0, 1):
+        found = _with_mirror_image(found, axis)
+    return found
+
+
+def padded(surface: Surface, count: int) -> Surface:
+    """With elements without area to fill up to a count, so that bodies of different shapes can be stacked."""
+    copies = np.r_[np.arange(len(surface.area)), np.zeros(count - len(surface.area), int)]
+    filled = Surface(*(field[copies] for field in surface))
+    return filled._replace(area=np.where(np.arange(count) < len(surface.area), filled.area, 0.0))
+
+
+def _gathered(panels: Panels, count: int) -> Surface:
+    size = np.sqrt(panels.area.sum() / 6)
+    features = np.c_[panels.centre / size, FACING * panels.normal]
+    groups = [np.arange(len(panels.area))]
+    while len(groups) < min(count, len(panels.area)):
+        spreads = np.array([_spread(features[group], panels.area[group]) for group in groups])
+        worst, axis = np.unravel_index(spreads.argmax(), spreads.shape)
+        groups += _halves(features, panels.area, groups.pop(int(worst)), int(axis))
+    return Surface(*(np.array(field) for field in zip(*(_element(panels, group) for group in groups), strict=True)))
+
+
+def _with_mirror_image(half: Surface, axis: int) -> Surface:
+    """A surface and its mirror image in the plane normal to `axis`."""
+    flip = np.where(np.arange(3) == axis, -1.0, 1.0)
+    image = Surface(half.centre * flip, half.normal * flip, half.area, half.moments * flip * flip[:, None])
+    return Surface(*(np.concatenate(pair) for pair in zip(half, image, strict=True)))
+
+
+def _spread(features: np.ndarray, area: np.ndarray) -> np.ndarray:
+    """Second moments (6,) of the features of a group about their mean."""
+    off = features - np.average(features, axis=0, weights=area)
+    return (area[:, None] * off**2).sum(0)
+
+
+def _halves(features: np.ndarray, area: np.ndarray, group: np.ndarray, axis: int) -> list[np.ndarray]:
+    along = features[group, axis]
+    first = along < np.average(along, weights=area[group])
+    first = first if first.any() else np.arange(len(group)) < len(group) // 2  # all alike
+    return [group[first], group[~first]]
+
+
+def _element(panels: Panels, group: np.ndarray):
+    """Centre, normal, area and second moments of a group of panels."""
+    area, edges = panels.area[group], panels.edges[group]
+    total = area.sum()
+    centre = area @ panels.centre[group] / total
+    normal = area @ panels.normal[group]
+    off = panels.centre[group] - centre
+    # A panel is a parallelogram: along each of its sides it spreads evenly, with variance (half side)^2 / 3.
+    within = np.einsum("p,pai,paj->ij", area, edges, edges) / 3
+    moments = (np.einsum("p,pi,pj->ij", area, off, off) + within) / total
+    return centre, normal / np.linalg.norm(normal), total, moments

@@ -1,0 +1,185 @@
+"""Groups: what meets the ground in one way, stacked, so that a step works on all of a group at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float
+
+from softground.arrays import Array
+from softground.contact.feet import bodies_in_ground, contact_jacobian, feet_in_ground, wrench_in_world
+from softground.contact.problem import Contacts
+from softground.errors import MediumError
+from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
+from softground.robots import Robot
+from softground.robots.shapes import outermost_points
+from softground.surfaces import Surface
+
+CLEAR = 1e-3
+"""Height (m) above which a body that does not move is clear of the ground."""
+OUTERMOST = 32
+"""Points by which the depth of a body is told, at most."""
+
+
+class Group(eqx.Module):
+    """Feet of which the ground makes the same, up to numbers."""
+
+    members: tuple[int, ...] = eqx.field(static=True)  # numbers of the feet
+    medium: FootMedium  # what each of them meets (leading axis)
+
+    @property
+    def size(self) -> int:
+        """Components of a twist."""
+        return len(COMPONENTS[self.medium.kind])
+
+    def placed(self, robot: Robot, kinematics, surface: Surface) -> FootInGround:
+        """Where they are in the ground (leading axis)."""
+        return feet_in_ground(robot, kinematics, surface, self._chosen(robot))
+
+    def jacobian(self, robot: Robot, kinematics, placed: FootInGround, at_sole: bool = False) -> Array:
+        """Jacobian (members, n, nv) of their twists, surface frame."""
+        return contact_jacobian(placed, self._own(self._all_jacobians(robot, kinematics)), self.medium, at_sole)
+
+    @staticmethod
+    def _all_jacobians(robot: Robot, kinematics) -> Float[Array, "F 6 nv"]:
+        return robot.foot_jacobians(kinematics)
+
+    def _own(self, everyone: Float[Array, "F ..."]) -> Float[Array, "f ..."]:
+        """Of what is known of all feet, that of the members."""
+        return everyone if len(self.members) == len(everyone) else everyone[np.array(self.members)]
+
+    def initial_memory(self, placed: FootInGround) -> Any:
+        return jax.vmap(lambda medium, foot: medium.initial_memory(foot))(self.medium, placed)
+
+    def contacts(self, robot: Robot, kinematics, placed: FootInGround, memory: Any, dt) -> Contacts:
+        """Their part in the convex problem of a step."""
+        laws = jax.vmap(lambda medium, *args: medium.law(*args, dt))(self.medium, placed, memory)
+        return Contacts(self.jacobian(robot, kinematics, placed), laws)
+
+    def remember(self, placed: FootInGround, memory: Any, contacts: Contacts, twists, dt) -> Any:
+        """What the ground remembers of them after a step."""
+        return jax.vmap(lambda medium, *args: medium.remember(*args, dt))(
+            self.medium, placed, memory, contacts.laws, twists
+        )
+
+    def wrench_in_world(self, placed: FootInGround, wrenches: Float[Array, "f n"]) -> Float[Array, "f 6"]:
+        return wrench_in_world(placed, wrenches, self.medium)
+
+    def outside_data(self, placed: FootInGround) -> Bool[Array, " f"]:
+        return jax.vmap(lambda medium, foot: medium.outside_data(foot))(self.medium, placed)
+
+    def stored_energy(self, placed: FootInGround, memory: Any) -> Float[Array, " f"]:
+        """Elastic energy (J) in the ground under each of them."""
+        return jax.vmap(lambda medium, *args: medium.stored_energy(*args))(self.medium, placed, memory)
+
+    def all_components(self, twists: Float[Array, "f n"]) -> Float[Array, "f 6"]:
+        """Twists with all six components, those that the medium leaves out zero."""
+        return jnp.zeros((len(self.members), 6), twists.dtype).at[:, COMPONENTS[self.medium.kind]].set(twists)
+
+    def _chosen(self, robot: Robot) -> tuple[int, ...] | None:
+        return None if self.members == tuple(range(len(robot.feet))) else self.members
+
+
+class BodyGroup(Group):
+    """Bodies of which the ground makes the same, with the points that say how deep they are."""
+
+    centre: Float[Array, "b p 3"]  # m, of `RollingPoints`
+    roundness: Float[Array, "b p 3 3"]  # m2
+
+    def placed(self, robot: Robot, kinematics, surface: Surface) -> FootInGround:
+        return bodies_in_ground(robot, kinematics, surface, self.members)
+
+    @staticmethod
+    def _all_jacobians(robot: Robot, kinematics) -> Float[Array, "F 6 nv"]:
+        return robot.touching_jacobians(kinematics)
+
+    def deepest(self, placed: FootInGround) -> Float[Array, " b"]:
+        """Depth of the deepest point of each, m."""
+        up = placed.rotation[:, None, 2]  # the surface's normal in the body's frame
+        squared = ((self.roundness * up[..., None, :]).sum(-1) * up).sum(-1)
+        heights = (self.centre * up).sum(-1) - jnp.sqrt(jnp.maximum(squared, 0.0))
+        return placed.depth - heights.min(1)
+
+    def near(self, robot: Robot, kinematics, v, placed: FootInGround, dt) -> Bool[Array, " b"]:
+        """Whether each may touch the ground in a step, moving at most twice as fast as now."""
+        twist = self._own(robot.touching_twists(kinematics, v))
+        linear, angular = (jnp.sqrt((part**2).sum(-1)) for part in (twist[:, :3], twist[:, 3:]))
+        return self.deepest(placed) + 2 * dt * (linear + angular * self.reach) + CLEAR > 0
+
+    @property
+    def reach(self) -> Float[Array, " b"]:
+        """Distance of the farthest point of each from its origin, at most, m."""
+        thick = (self.roundness * np.eye(3)).sum((-1, -2)) ** 0.5
+        return ((self.centre**2).sum(-1) ** 0.5 + thick).max(1)
+
+    def untouched(self, memory: Any) -> Any:
+        """What the ground remembers after a step in which none was near."""
+        return jax.vmap(lambda medium, memory: medium.untouched(memory))(self.medium, memory)
+
+
+def groups_of_bodies(medium: Medium, robot: Robot) -> tuple[BodyGroup, ...]:
+    """The bodies of a robot that meet the ground, grouped by what a medium makes of them."""
+    if not robot.bodies:
+        return ()
+    shapes = [body.shape for body in robot.bodies]
+    points = [outermost_points(shape, OUTERMOST) for shape in shapes]
+    count = max(len(one.centre) for one in points)
+    points = [one.padded(count) for one in points]
+    return tuple(
+        BodyGroup(
+            group.members,
+            group.medium,
+            np.stack([points[number].centre for number in group.members]),
+            np.stack([points[number].roundness for number in group.members]),
+        )
+        for group in grouped(medium.under_bodies(shapes, robot.planar))
+    )
+
+
+def groups_under_feet(medium: Medium, robot: Robot) -> tuple[Group, ...]:
+    """The feet of a robot, grouped by what a medium makes of them."""
+    fitted = medium.under_feet([foot.shape for foot in robot.feet], robot.planar)
+    return grouped(fitted)
+
+
+def grouped(fitted: Sequence[FootMedium]) -> tuple[Group, ...]:
+    """What several meet, stacked where it is the same up to numbers."""
+    kinds: dict[Any, list[int]] = {}
+    for number, one in enumerate(fitted):
+        sort = one.kind, jax.tree.structure(one), tuple(map(np.shape, jax.tree.leaves(one)))
+        kinds.setdefault(sort, []).append(number)
+    return tuple(
+        Group(tuple(members), jax.tree.map(_stacked, *(fitted[number] for number in members)))
+        for members in kinds.values()
+    )
+
+
+def medium_under_feet(medium: Medium, robot: Robot) -> FootMedium:
+    """What each foot meets (leading axis), for those who need feet of one kind (planning, estimation)."""
+    groups = groups_under_feet(medium, robot)
+    if len(groups) != 1:
+        shapes = ", ".join(f"{foot.name}: {foot.shape}" for foot in robot.feet)
+        raise MediumError(
+            f"the feet of {robot.name} must be of one kind here, and {type(medium).__name__} treats flat, round and "
+            f"rolling soles in different ways: got {shapes}; give all feet shapes of one type with "
+            "Robot.load(..., feet={name: shape})"
+        )
+    return groups[0].medium
+
+
+def in_order(groups: Sequence[Group], parts: Sequence[Array]) -> Array:
+    """What groups say of their members (leading axis), in the order of the robot's feet."""
+    if len(groups) == 1:
+        return parts[0]
+    order = np.argsort(np.concatenate([group.members for group in groups]))
+    return jnp.concatenate(list(parts))[order]
+
+
+def _stacked(*leaves):
+    """Leaves stacked: NumPy arrays while nothing is traced, so that they are constants of the program that steps."""
+    return (jnp if any(isinstance(leaf, jax.Array) for leaf in leaves) else np).stack(leaves)

@@ -1,0 +1,124 @@
+"""What comes of a step: the convex problem of all that may touch the ground, solved.
+
+While no body beside the feet is near the ground, bodies are left out of the problem, and a step costs what it costs on
+feet alone but for looking where they are.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Bool, Float, Int
+
+from softground.arrays import Array
+from softground.contact.grains import metric_with_grains
+from softground.contact.guess import Guess
+from softground.contact.linear import solve_spd
+from softground.contact.newton import BatchNewton
+from softground.contact.problem import StepProblem, Vectors, product
+from softground.contact.solve import solve
+from softground.media.base import FootInGround
+from softground.simulation.actuators import Control, joint_law, open_loop_force
+from softground.simulation.groups import BodyGroup, Group
+
+if TYPE_CHECKING:
+    from softground.simulation.simulator import Simulator, State
+
+
+class Outcome(NamedTuple):
+    """What comes of a step; entries of tuples are of groups."""
+
+    velocity: Float[Array, " nv"]
+    twists: Vectors
+    guess: Vectors  # twists from which the next step starts: those with grains that move along, where these do
+    wrenches: Vectors
+    memory: tuple[Any, ...]
+    iterations: Int[Array, ""]
+    converged: Bool[Array, ""]
+
+
+def outcome_of(
+    simulator: Simulator, state: State, control: Control, groups: tuple[Group, ...], kin, placed: list[FootInGround]
+) -> Outcome:
+    """What comes of a step. While no body beside the feet is near the ground they are left out of it.
+
+    In a batch on an accelerator (`BatchNewton`) both would be computed, so there they are never left out.
+    """
+    feet, bodies = split(groups)
+
+    def solved(count: int) -> Outcome:
+        return _solved(simulator, state, control, groups[:count], kin, placed[:count])
+
+    if not bodies or isinstance(simulator.solver, BatchNewton):
+        return solved(len(groups))
+    above = [
+        ~group.near(simulator.robot, kin, state.v, one, simulator.dt).any()
+        for group, one in zip(bodies, placed[len(feet) :], strict=True)
+    ]
+
+    def without() -> Outcome:
+        found = solved(len(feet))
+        rest = tuple(jnp.zeros((len(group.members), group.size), state.v.dtype) for group in bodies)
+        memory = tuple(group.untouched(memory) for group, memory in zip(bodies, state.memory[len(feet) :], strict=True))
+        return found._replace(
+            twists=found.twists + rest,
+            guess=found.guess + rest,
+            wrenches=found.wrenches + rest,
+            memory=found.memory + memory,
+        )
+
+    return jax.lax.cond(reduce(jnp.logical_and, above), without, lambda: solved(len(groups)))
+
+
+def _solved(simulator: Simulator, state: State, control: Control, groups: tuple[Group, ...], kin, placed) -> Outcome:
+    """What comes of a step in which these groups may touch the ground."""
+    count, dt = len(groups), simulator.dt
+    problem, mass = problem_of(simulator, state, control, groups, kin, placed)
+    solution = solve(problem, Guess(state.v, state.twists[:count]), simulator.solver)
+    velocity, twists = solution.velocity, solution.twists
+    if simulator.grain_inertia is not None:
+        impulse = dt * problem.generalised(solution.wrenches, solution.joint_force)
+        velocity = solve_spd(mass, problem.momentum + impulse)
+        twists = problem.twists(velocity)
+    memory = tuple(
+        group.remember(one, memory, contacts, moved, dt)
+        for group, one, memory, contacts, moved in zip(
+            groups, placed, state.memory[:count], problem.contacts, twists, strict=True
+        )
+    )
+    return Outcome(
+        velocity, twists, solution.twists, solution.wrenches, memory, solution.iterations, solution.converged
+    )
+
+
+def problem_of(
+    simulator: Simulator, state: State, control: Control, groups: tuple[Group, ...], kin, placed: list[FootInGround]
+) -> tuple[StepProblem, Float[Array, "nv nv"]]:
+    """The convex problem of this step, and the mass matrix of the robot (with joint damping)."""
+    robot, dt = simulator.robot, simulator.dt
+    inertia = robot.mass_matrix(kin)
+    mass = inertia + dt * jnp.diag(robot.damping)
+    springs = robot.passive_force(kin, jnp.zeros_like(state.v))
+    drive = springs - robot.bias_force(kin, state.v) + open_loop_force(robot, control, state.v.dtype)
+    contacts = tuple(
+        group.contacts(robot, kin, one, memory, dt)
+        for group, one, memory in zip(groups, placed, state.memory[: len(groups)], strict=True)
+    )
+    metric = mass
+    if simulator.grain_inertia is not None:
+        touching = (placed[0].depth > 0)[:, None, None] * simulator.grain_inertia
+        metric = metric_with_grains(mass, groups[0].jacobian(robot, kin, placed[0], at_sole=True), touching)
+    joints = None
+    if simulator.has_joint_forces or control.position is not None:
+        joints = joint_law(robot, state.q, control, jnp.diag(inertia), dt)
+    momentum = product(inertia, state.v) + dt * drive
+    return StepProblem(metric, momentum, contacts, joints, dt), mass
+
+
+def split(groups: tuple[Group, ...]) -> tuple[tuple[Group, ...], tuple[BodyGroup, ...]]:
+    """Groups of feet and of bodies."""
+    bodies = tuple(group for group in groups if isinstance(group, BodyGroup))
+    return groups[: len(groups) - len(bodies)], bodies

@@ -1,0 +1,218 @@
+"""Ground that remembers: prints, rims around them, slopes that slump, and how firm the ground is where it was trodden.
+
+The state of the ground under a robot is a field of cells with two numbers: the height h of its surface over the
+undisturbed one, and its firmness, a factor on the medium's strength, kept as its difference from 1 (`tiles`). Every few
+steps
+
+1. a sole takes the cells under it down to itself:  h <- min(h, height of the sole);
+2. a share `rim` of the volume V that it pushed away is laid around it, out to `rim_width` half widths of the sole, most
+   of it halfway; what is missing from V (or is more than V) is what the ground has been compacted (or loosened) by:
+   the volume under the surface changes by (rim - 1) V, and by nothing else;
+3. slopes steeper than the angle of repose slide, cell to cell, but not into a cell that a sole is in;
+4. firmness goes to `firm` where the ground was pressed, to `loose` where grains were laid, over `length` of way.
+
+**What a foot feels.** A foot at depth d below the undisturbed surface, over ground of height b (a mean of h under its
+sole in which high ground counts most, and with a soft edge), is d + b deep in it. Its medium is asked for the force
+at the depth
+
+    d + b + walls max(-b, 0) S((d + b) / length),        S the smooth step from 0 to 1,
+
+because the bottom of a print is not a surface: grains beside it lie as high as ever, and once the sole has taken hold,
+over `length` of way, it meets (nearly, `walls`) what it would meet at this depth in fresh ground. DEM says so (docs).
+
+**A foot in its own print** does not feel it. What zhu2019 measured, and what media are made from, is the force at a
+depth below the *undisturbed* surface, whatever the sole has pushed away on its way. So b is held from the moment that
+a foot touches the ground until it leaves its print: until it has risen from the bottom by `release`, over which what it
+held goes over into what is there. The normal of the ground stays that of the undisturbed surface.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float
+
+from softground.arrays import Array, as_float, is_known
+from softground.errors import OptionError
+from softground.media.base import FootInGround
+from softground.media.smooth import smooth_step
+from softground.robots.shapes import Shape
+from softground.terrain.soles import Soles
+from softground.terrain.tiles import Tiles
+
+HEIGHT, FIRMNESS = 0, 1
+#: Share of what exceeds the angle of repose that slides to each neighbour in a sweep: less than 1/4 is stable.
+SLIDE = 0.2
+SWEEPS = 2
+#: A foot that is higher than this above the ground does nothing to it; one that moved less than that, nothing new, m.
+NEAR, NOTICED = 0.03, 5e-4
+NOWHERE = 1e6  # m
+#: A rigid sole rests on the highest of what is under it: the weight of ground falls by e for so much less height, m.
+RESTS = 0.005
+
+
+class Felt(eqx.Module):
+    """What a foot feels of the ground's memory, or several feet along a leading axis."""
+
+    level: Float[Array, "*f"]  # m, height of the ground
+    firmness: Float[Array, "*f"]  # factor on the medium's strength
+    held_level: Float[Array, "*f"]  # m, as it was when the foot last touched the ground
+    held_firmness: Float[Array, "*f"]  # factor, likewise
+    place: Float[Array, "*f 3"]  # m, world: of the foot when the ground was last brought up to date
+
+    @staticmethod
+    def fresh(foot: FootInGround) -> Felt:
+        """What feet feel where nobody has been."""
+        zero, one = jnp.zeros_like(foot.depth), jnp.ones_like(foot.depth)
+        return Felt(zero, one, zero, one, jnp.full_like(foot.position, NOWHERE))
+
+
+class Prints(eqx.Module):
+    """What the ground remembers of the feet of a robot: part of the simulator's state."""
+
+    tiles: Tiles  # heights (m) and firmness less 1 of the cells
+    age: Float[Array, ""]  # dimensionless: steps since they were last brought up to date
+
+
+class Footprints(eqx.Module):
+    """How the ground takes prints; give it to a `Ground`. For grains: springs come back, and leave none.
+
+    >>> import softground as sg
+    >>> ground = sg.Ground(sg.sand(), footprints=sg.terrain.Footprints(cell=0.015, size=128))  # m, cells
+    """
+
+    cell: float = eqx.field(static=True, default=0.015)  # m
+    size: int = eqx.field(static=True, default=128)  # cells along a side of the window; as many away, all is forgotten
+    every: int = eqx.field(static=True, default=10)  # steps between two updates of the ground
+    rim: Float[Array, ""] = eqx.field(converter=as_float, default=1.0)  # share of what is pushed away
+    rim_width: float = eqx.field(
+        static=True, default=1.2
+    )  # dimensionless: from sole to rim's end, in half widths of it
+    repose: Float[Array, ""] = eqx.field(converter=as_float, default=0.46)  # rad, angle of repose
+    walls: Float[Array, ""] = eqx.field(converter=as_float, default=1.0)  # share of a print's depth that still counts
+    length: Float[Array, ""] = eqx.field(converter=as_float, default=0.02)  # m, of way until a sole has taken hold
+    firm: Float[Array, ""] = eqx.field(converter=as_float, default=1.0)  # factor on strength where it was pressed
+    loose: Float[Array, ""] = eqx.field(converter=as_float, default=1.0)  # factor on strength where grains were laid
+    release: Float[Array, ""] = eqx.field(
+        converter=as_float, default=0.003
+    )  # m, rise from the bottom that ends a print
+
+    def __check_init__(self):
+        for label in ("cell", "rim_width", "repose", "length", "firm", "loose", "release"):
+            value = getattr(self, label)
+            if is_known(value) and not (np.isfinite(value) and value > 0):
+                raise OptionError(f"{label} of footprints must be positive, got {value}")
+        if self.every < 1 or self.size < 1:
+            raise OptionError(
+                f"footprints need a size and steps between updates from 1 on, got {self.size}, {self.every}"
+            )
+        if is_known(self.walls) and not 0 <= self.walls <= 1:
+            raise OptionError(f"walls of footprints is a share from 0 to 1, got {self.walls}")
+
+    def reach(self, shapes: Sequence[Shape]) -> float:
+        """How far from its middle a foot changes the ground, m."""
+        return max(shape.farthest + self.rim_width * shape.half_width for shape in shapes)
+
+    def tile_for(self, shapes: Sequence[Shape]) -> int:
+        """Cells along a tile, such that a patch of 3 x 3 holds a foot and its rim wherever it is in the middle one."""
+        reach = self.reach(shapes)
+        tile = int(np.ceil(reach / self.cell))
+        if 3 * tile > self.size:
+            raise OptionError(
+                f"a foot that reaches {reach:.2f} m with its rim needs {3 * tile} cells of {self.cell:g} m across, "
+                f"got size={self.size}: make the window larger, or its cells"
+            )
+        return tile
+
+    def fresh(self, shapes: Sequence[Shape], dtype) -> Prints:
+        """Ground that nobody has been on."""
+        tile = self.tile_for(shapes)
+        return Prints(Tiles.fresh(-(-self.size // tile), tile, 2, dtype), jnp.zeros((), dtype))
+
+    def felt_depth(self, foot: FootInGround, level: Float[Array, "*f"]) -> FootInGround:
+        """The foot at the depth that its medium is asked for, over ground of this height (m)."""
+        into = foot.depth + level
+        wall = self.walls * jnp.maximum(-level, 0.0) * smooth_step(into / self.length)
+        return replace(foot, depth=into + wall)
+
+    def matters(self, felt: Felt, feet: FootInGround) -> Bool[Array, ""]:
+        """Whether a foot that is in the ground or close to it has moved by more than the ground would notice."""
+        near = feet.depth + felt.level > -NEAR
+        moved = ((feet.position - felt.place) ** 2).sum(-1) > NOTICED**2
+        return jnp.any(near & moved)
+
+    def trodden(self, tiles: Tiles, felt: Felt, feet: FootInGround, shapes: Sequence[Shape]) -> tuple[Tiles, Felt]:
+        """The ground after feet (leading axis) were there, and what they feel of it."""
+        dtype = feet.depth.dtype
+        one, soles = (jax.tree.map(lambda x: jnp.asarray(x, dtype), part) for part in (self, Soles.of(shapes)))
+        places = feet.position[:, :2] / self.cell
+        origins, before = tiles.patches(places)
+        corners = (tiles.corner(places) - places + 0.5) * self.cell
+        after, level, firmness, gap = jax.vmap(one._one_foot)(before, corners, feet, soles)
+        left = smooth_step(gap / one.release)
+        held_level = jnp.where(left >= 1, level, felt.held_level)
+        held_firmness = jnp.where(left >= 1, firmness, felt.held_firmness)
+        now = Felt(
+            level=held_level + left * (level - held_level),
+            firmness=held_firmness + left * (firmness - held_firmness),
+            held_level=held_level,
+            held_firmness=held_firmness,
+            place=feet.position,
+        )
+        return tiles.changed(origins, before, after), now
+
+    def _one_foot(self, patch: Float[Array, "p p c"], corner: Float[Array, "2"], foot: FootInGround, sole: Soles):
+        """The patch (p, p, 2) after a foot, height and firmness of the ground under the foot, and how far it is above.
+
+        corner: middle of the first cell, m from the foot.
+        """
+        steps = np.arange(len(patch)).astype(corner.dtype) * self.cell
+        x, y = (corner[0] + steps)[:, None], (corner[1] + steps)[None, :]
+        turn = foot.surface[:2, :2]  # world to surface, for small slopes of the ground
+        x, y = turn[0, 0] * x + turn[1, 0] * y, turn[0, 1] * x + turn[1, 1] * y
+        outside, depth = sole.under(foot, x, y)
+        height, firmness = patch[..., HEIGHT], patch[..., FIRMNESS]
+        inside = outside <= 0
+        pressed = jnp.where(inside, jnp.minimum(height, -depth), height)
+        volume = (height - pressed).sum()
+        away = jnp.clip(outside / (self.rim_width * sole.half_width), 0.0, 1.0)
+        around = away * (1 - away)
+        laid = pressed + self.rim * volume * around / jnp.maximum(around.sum(), 1e-9)
+        settled, sole_height = laid, jnp.where(inside, -depth, jnp.inf)
+        for _ in range(SWEEPS):
+            settled = self._slid(settled, sole_height)
+        firmness = _towards(firmness, self.firm - 1, (height - pressed) / self.length)
+        firmness = _towards(firmness, self.loose - 1, jnp.maximum(settled - pressed, 0.0) / self.length)
+        felt = smooth_step(0.5 - sole.felt(outside) / self.cell)
+        rests = felt * jnp.exp((settled - jnp.where(felt > 0, settled, -jnp.inf).max()) / RESTS)
+        share = rests / rests.sum()
+        gap = jnp.where(sole.felt(outside) < 0, -depth - settled, jnp.inf).min()
+        patch = jnp.stack([settled, firmness], axis=-1)
+        return patch, (share * settled).sum(), 1 + (share * firmness).sum(), gap
+
+    def _slid(self, height: Float[Array, "p p"], sole: Float[Array, "p p"]) -> Float[Array, "p p"]:
+        """A sweep in which grains slide down slopes that are too steep, and not where a sole is in the way.
+
+        sole: its height in the cells that it covers, else infinite. A leg above it holds what is beside it up.
+        """
+        steepest = jnp.tan(self.repose) * self.cell
+        for axis in (0, 1):
+            low, high = jax.lax.slice_in_dim(height, 0, -1, axis=axis), jax.lax.slice_in_dim(height, 1, None, axis=axis)
+            below, above = jax.lax.slice_in_dim(sole, 0, -1, axis=axis), jax.lax.slice_in_dim(sole, 1, None, axis=axis)
+            free = jnp.minimum(below, above) > jnp.maximum(low, high)
+            rise = high - low
+            slide = jnp.where(free, SLIDE * jnp.sign(rise) * jnp.maximum(jnp.abs(rise) - steepest, 0.0), 0.0)
+            at_start, at_end = (
+                [(before, after) if k == axis else (0, 0) for k in (0, 1)] for before, after in ((1, 0), (0, 1))
+            )
+            height = height + jnp.pad(slide, at_end) - jnp.pad(slide, at_start)
+        return height
+
+
+def _towards(now: Float[Array, "p p"], goal, way: Float[Array, "p p"]) -> Float[Array, "p p"]:
+    return goal + (now - goal) * jnp.exp(-way)
