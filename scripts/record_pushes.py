@@ -1,6 +1,6 @@
 """Record what `softground validate --grains` compares media with: a box foot pushed into grains simulated one by one.
 
-    python scripts/record_pushes.py --out FOLDER [--only pushes|second|stiffer|coarser|wider] [--write]
+    python scripts/record_pushes.py --out FOLDER [--only pushes|second|wider|smoother|finer|stiffer] [--write]
 
 Some 25 minutes on one core; needs LAMMPS. Every run is a file of the folder, and is not repeated if the command is given
 again. --write gathers them into the tables that the package ships. Written down before the runs: beds 1 to 4 are for
@@ -33,11 +33,14 @@ SLOW, FAST = 0.1, (0.5, 1.0, 2.0)
 TILTED = (Push(TILT, 0.0, SLOW), Push(TILT, OBLIQUE, SLOW))
 UPRIGHT = (Push(0.0, 0.0, SLOW), *(Push(0.0, 0.0, speed) for speed in FAST))
 STIFFER = replace(RIG, grains=replace(RIG.grains, modulus=8e7))
-COARSER = replace(RIG, grains=replace(RIG.grains, radius=0.012, modulus=12e6))
-WIDER = replace(RIG, container=Container(0.62, 0.5, 0.36))
+FINER = replace(RIG, grains=replace(RIG.grains, radius=0.005, modulus=5e6), container=Container(0.40, 0.32, 0.20))
+WIDER = replace(RIG, container=Container(0.62, 0.50, 0.36))
+SMOOTHER = replace(RIG, grains=replace(RIG.grains, friction=0.1))
+VARIANTS = {"wider": WIDER, "smoother": SMOOTHER, "finer": FINER, "stiffer": STIFFER}
 SECOND = DemRig(container=Container(0.5, 0.36, 0.2))
 STEPS = ((0.05, 0.0), (0.03, 0.0), (0.05, 0.12))  # m: depth of the first, distance of the second
 DEEP = 0.08  # m
+IDENTIFY = (1, 2)  # beds that footprints are identified on
 Job = tuple[str, Callable[[], dict[str, np.ndarray]]]
 
 
@@ -59,10 +62,10 @@ def push_jobs(rig: DemRig, kind: str, seed: int, pushes) -> list[Job]:
     ]
 
 
-def second_jobs(seed: int) -> list[Job]:
+def second_jobs(seed: int, steps) -> list[Job]:
     return [
         (f"second_{seed}_{first}_{beside}", lambda f=first, b=beside: dict(vars(push_again(SECOND, f, DEEP, b, seed))))
-        for first, beside in STEPS
+        for first, beside in steps
     ]
 
 
@@ -73,17 +76,17 @@ def jobs(only: str | None) -> list[Job]:
             found += push_jobs(RIG, "push", other, UPRIGHT)
             found += push_jobs(RIG, "push", one, (*UPRIGHT, *TILTED))
     if only in (None, "second"):
+        for seed in IDENTIFY:
+            found += second_jobs(seed, STEPS[:2])
         for seed in (5, 6, 7):
-            found += second_jobs(seed)
-    for kind, rig in (("coarser", COARSER), ("stiffer", STIFFER), ("wider", WIDER)):
+            found += second_jobs(seed, STEPS)
+    for kind, rig in VARIANTS.items():
         if only in (None, kind):
-            for seed in (1, 2):
-                found += push_jobs(rig, kind, seed, reversed(UPRIGHT))
+            found += push_jobs(rig, kind, 1, UPRIGHT[::-1])
     return found
 
 
-RIGS = {"push": ("as planned", RIG), "coarser": ("coarser grains", COARSER), "stiffer": ("stiffer grains", STIFFER)}
-RIGS |= {"wider": ("wider box", WIDER)}
+RIGS = {"push": ("as planned", RIG), **{kind: (kind, rig) for kind, rig in VARIANTS.items()}}
 
 
 def write(folder: Path) -> None:
@@ -100,7 +103,12 @@ def write(folder: Path) -> None:
                     for depth, wrench in zip(run["depth"], run["wrench"], strict=True)
                 ]
     made = {label: {"grains": asdict(rig.grains), "container": asdict(rig.container)} for label, rig in RIGS.values()}
-    settings = {"foot": asdict(FOOT), "density_kg_m3": density, "rigs": made, "engine": "LAMMPS, scripts/record_pushes.py"}
+    settings = {
+        "foot": asdict(FOOT),
+        "density_kg_m3": density,
+        "rigs": made,
+        "engine": "LAMMPS, scripts/record_pushes.py",
+    }
     write_pushes(Path(str(PUSHES)), settings, rows)
     steps = {path: dict(np.load(path)) for path in sorted(folder.glob("second_*.npz"))}
     own = {"foot": asdict(SECOND.foot), "grains": asdict(SECOND.grains), "container": asdict(SECOND.container)}
@@ -113,7 +121,7 @@ def write(folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder of the records")
-    parser.add_argument("--only", choices=("pushes", "second", "stiffer", "coarser", "wider"))
+    parser.add_argument("--only", choices=("pushes", "second", *VARIANTS))
     parser.add_argument("--write", action="store_true", help="write the tables of the package")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)

@@ -45,6 +45,7 @@ class Pushes(Measurements):
     depth: np.ndarray  # (c,)
     wrench: np.ndarray  # (beds, c, 3)
     density: float  # kg/m3, of the bulk, mean over beds
+    surface: float = 0.0  # m, depth at which media are told that the ground begins
 
     @classmethod
     def read(cls, path: str | Path = str(SHIPPED), rig: str = "as planned", beds: tuple[int, ...] = ()) -> Pushes:
@@ -91,8 +92,14 @@ class Pushes(Measurements):
         pushes, which = np.unique(np.c_[self.tilt, self.direction, self.speed], axis=0, return_inverse=True)
         for index, (tilt, direction, speed) in enumerate(pushes):
             mine = which.ravel() == index
-            found[mine] = push_wrenches(medium, self.foot, tilt, direction, speed, self.depth[mine])
+            depth = self.depth[mine] - self.surface
+            found[mine] = push_wrenches(medium, self.foot, tilt, direction, speed, depth)
         return found
+
+    def felt_surface(self) -> float:
+        """Depth (m) at which a line through the upward forces is zero: above the surface if grains bear a flat sole."""
+        slope, start = np.polyfit(self.depth, self.measured[:, 1], 1)
+        return float(-start / slope)
 
     def relative_error(self, medium: Medium) -> float:
         """Root of the mean square error over that of what was measured, torques over `ARM`."""
@@ -107,9 +114,9 @@ class Pushes(Measurements):
         return float(np.sqrt(deviation.sum() / ((weight * self.measured) ** 2).sum()))
 
     def mean_force(self) -> tuple[float, float]:
-        """Upward force, N: mean over conditions and beds, and its standard deviation between beds."""
+        """Upward force, N: mean over conditions and beds, and its standard deviation between beds (nan of one)."""
         each = self.wrench[:, :, 1].mean(1)
-        return float(each.mean()), float(each.std(ddof=1))
+        return float(each.mean()), float(each.std(ddof=1)) if len(each) > 1 else np.nan
 
 
 def push_wrenches(medium: Medium, foot: Shape, tilt: float, direction: float, speed: float, depth: np.ndarray):

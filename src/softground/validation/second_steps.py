@@ -39,19 +39,19 @@ class SecondSteps:
     second: np.ndarray  # (beds, n) N
 
 
-def read_second_steps(path: str | Path = str(SHIPPED)) -> list[SecondSteps]:
-    """All kinds of second steps of a table; that of the package unless another is given."""
+def read_second_steps(path: str | Path = str(SHIPPED), beds: tuple[int, ...] = ()) -> list[SecondSteps]:
+    """All kinds of second steps into some beds (all); of the table of the package unless another is given."""
     lines = Path(path).read_text(encoding="utf-8").splitlines()
     if len(lines) < 3 or not lines[0].startswith("# {") or lines[1] != ",".join(COLUMNS):
         raise FileFormatError(f"{path} is no table of second steps: its second line must be {','.join(COLUMNS)}")
     foot = Cylinder(**json.loads(lines[0][2:])["foot"])
     rows = np.array([[float(word) for word in line.split(",")] for line in lines[2:]])
-    found = []
+    rows, found = rows[np.isin(rows[:, 0], beds)] if beds else rows, []
     for first_depth, beside in sorted({(one, other) for one, other in rows[:, 1:3]}, key=lambda x: (x[1], -x[0])):
         mine = rows[(rows[:, 1] == first_depth) & (rows[:, 2] == beside)]
-        beds = [mine[mine[:, 0] == bed] for bed in np.unique(mine[:, 0])]
-        first, second = (np.array([bed[:, column] for bed in beds]) for column in (4, 5))
-        found.append(SecondSteps(foot, float(first_depth), float(beside), beds[0][:, 3], first, second))
+        each = [mine[mine[:, 0] == bed] for bed in np.unique(mine[:, 0])]
+        first, second = (np.array([one[:, column] for one in each]) for column in (4, 5))
+        found.append(SecondSteps(foot, float(first_depth), float(beside), each[0][:, 3], first, second))
     return found
 
 
