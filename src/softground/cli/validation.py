@@ -23,14 +23,14 @@ def validate(
 ) -> None:
     """Put every medium before measurements: errors beside published models, spread, and what was fitted on what."""
     configure_jax()
-    if data is None and not grains or data is not None and not data.is_dir():
+    if (data is None and not grains) or (data is not None and not data.is_dir()):
         place = "a folder" if data is None else f"a folder, and {data} is none"
         raise OptionError(
             f"--data must name {place}: one with sand_wrenches_measured.csv, wheel_in_sand_smooth.csv or "
             "plate_in_sand.csv in the formats of docs/validation.md; measurements are not shipped"
         )
+    from softground.validation import grains_tables
     from softground.validation import validate as tables_of
-    from softground.validation.grains import grains_tables
 
     measured = {} if data is None else tables_of(data)
     tables = measured | grains_tables() if grains else measured

@@ -103,7 +103,7 @@ def _way(start: float, end: float) -> np.ndarray:
 def _feet(x: np.ndarray, depth: np.ndarray) -> FootInGround:
     place = np.stack([x, 0 * x, 0 * x], -1)
     eye = np.broadcast_to(np.eye(3), (len(x), 3, 3))
-    return jax.tree.map(lambda one: jnp.asarray(one)[:, None], FootInGround(depth, place, eye, eye))
+    return FootInGround(*(jnp.asarray(one)[:, None] for one in (depth, place, eye, eye)))
 
 
 @eqx.filter_jit
@@ -112,7 +112,8 @@ def _walked(footprints: Footprints, foot: Shape, feet: FootInGround):
     start = footprints.fresh([foot], feet.depth.dtype).tiles, Felt.fresh(jax.tree.map(lambda x: x[0], feet))
 
     def step(carry, one):
-        tiles, felt = footprints.trodden(*carry, one, [foot])
+        tiles, felt = carry
+        tiles, felt = footprints.trodden(tiles, felt, one, [foot])
         return (tiles, felt), (felt.level[0], felt.firmness[0])
 
     (tiles, _), felt = jax.lax.scan(step, start, feet)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import as_file, files
 from itertools import product
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -27,7 +28,7 @@ FOOT = Cylinder(0.03, 0.1)
 SCALE, DENSITY = 0.254, 570.0
 """Loose poppy seeds: stress per depth on a plate pushed down (N/cm3; the plane coefficients of Li et al. 2013 for loose
 packing, straight down), and density of the bulk (kg/m3; volume fraction 0.57, grains of 1000 kg/m3)."""
-GROUNDS = {
+GROUNDS: dict[str, dict[str, float]] = {
     "friction": {},
     "and drag": {"inertia": 1.0},
     "and added mass": {"inertia": 1.0, "added_mass": 1.0},
@@ -74,7 +75,7 @@ def jumper() -> Robot:
         return Robot.load(path, feet={"sole": FOOT})
 
 
-def heights(options: dict[str, float], pauses: np.ndarray, strokes) -> tuple[np.ndarray, np.ndarray]:
+def heights(options: dict[str, Any], pauses: np.ndarray, strokes) -> tuple[np.ndarray, np.ndarray]:
     """How far the motor rises above its height at rest after a stutter with these pauses (n,), and after a single push.
 
     Single pushes have no hop. strokes (k, 4): hop, its time, push, its time. Returns (k, n) and (k,), m.
@@ -190,7 +191,8 @@ STUDY = Study(
     "aguilar2016",
     "stutter",
     "a hop, a pause and a push-off on loose poppy seeds",
-    "a small hop before the push-off makes a robot jump highest if there is a pause of some 50 ms between them, and lowest "
-    "without a pause; friction and drag explain single and delayed jumps, the one without a pause needs added mass.",
+    "a small hop before the push-off makes a robot jump highest if there is a pause of some 50 ms between them, and "
+    "lowest without a pause; friction and drag explain single and delayed jumps, the one without a pause needs added "
+    "mass.",
     perform,
 )
