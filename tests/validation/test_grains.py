@@ -99,7 +99,7 @@ def test_drag_is_needed_at_speed():
     fit, judge = Pushes.read(beds=grains.FIT), Pushes.read(beds=grains.JUDGE)
     surface = fit.where(speed=grains.SLOW).felt_surface()
     fit, judge = (replace(one, surface=surface).below(grains.DEEP_ENOUGH) for one in (fit, judge))
-    none, published, _, fitted = (
+    none, published, _, _, fitted = (
         list(row.errors.values()) for row in grains.by_speed(fit, judge, Pushes.relative_error)
     )
     assert none[-1] > 4 * none[0]
