@@ -107,7 +107,7 @@ def carried_over(problem: GaitProblem, past: Plan | Run, eps: float = 1.0) -> Tr
     before = past.problem.ground.surface if isinstance(past, Plan) else past.surface
     after = problem.ground.surface
     if problem.robot.planar and isinstance(before, Plane) and isinstance(after, Plane):
-        return turned(problem.robot, gait, _rise(after) - _rise(before))
+        return turned(problem.robot, gait, rise(after) - rise(before))
     return tracked(problem, gait, eps)
 
 
@@ -124,7 +124,7 @@ def turned(robot: Robot, gait: Trajectory, angle: float) -> Trajectory:
     return _shifted(robot, gait._replace(q=q, v=v))
 
 
-def _rise(plane: Plane) -> float:
+def rise(plane: Plane) -> float:
     """Angle by which a plane rises along x, rad."""
     x, _, z = np.asarray(plane.frame_world)[:, 2]
     return float(np.arctan2(-x, z))
