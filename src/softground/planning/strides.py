@@ -13,7 +13,7 @@ import numpy as np
 
 from softground.planning.constraints import Cycle
 from softground.planning.costs import Periodicity
-from softground.planning.guesses import carried_over, rise, walk_at_speed
+from softground.planning.guesses import carried_over, rise, stride_seconds, walk_at_speed
 from softground.planning.plan import Plan
 from softground.planning.problem import GaitProblem
 from softground.planning.solve import solve
@@ -24,15 +24,13 @@ from softground.robots.base import base_motion
 from softground.simulation import Ground
 from softground.surfaces import Plane
 
-SECONDS = 1.5
-"""Of a stride, s, as of the walk from which it starts."""
 TURNED = np.deg2rad(5.0)
 """By which a stride is carried from slope to slope at a time."""
 
 
-def stride(problem: GaitProblem, eps: float = 1.0, *, seconds: float = SECONDS) -> Trajectory:
+def stride(problem: GaitProblem, eps: float = 1.0) -> Trajectory:
     """A stride at the problem's speed on ground of smoothing `eps` (W), repeated for as long as the problem lasts."""
-    found = stride_plan(problem, eps, seconds=seconds)
+    found = stride_plan(problem, eps)
     if isinstance(problem.ground.surface, Plane):
         return repeated(problem.robot, found.trajectory, problem.knots)
     long = replace(problem, ground=Ground(problem.ground.medium))
@@ -40,20 +38,21 @@ def stride(problem: GaitProblem, eps: float = 1.0, *, seconds: float = SECONDS) 
     return carried_over(problem, gait, eps)
 
 
-def stride_plan(problem: GaitProblem, eps: float = 1.0, *, seconds: float = SECONDS) -> Plan:
+def stride_plan(problem: GaitProblem, eps: float = 1.0) -> Plan:
     """One stride by itself: from a walk on level ground, then from slope to slope; level if the ground is no plane."""
     surface = problem.ground.surface
     angle = rise(surface) if isinstance(surface, Plane) else 0.0
-    one = stride_problem(problem, seconds)
+    one = stride_problem(problem, stride_seconds(problem.robot))
     level = _on_slope(one, 0.0)
-    found = solve(level, walk_at_speed(level, eps), stages=blurred_stages(eps), progress=False)
+    walk = walk_at_speed(level, eps, period=level.seconds)
+    found = solve(level, walk, stages=blurred_stages(eps), progress=False)
     for part in np.linspace(0.0, angle, 1 + int(np.ceil(abs(angle) / TURNED)))[1:]:
         there = _on_slope(one, float(part))
         found = solve(there, carried_over(there, found, eps), stages=near_stages(eps), progress=False)
     return found
 
 
-def stride_problem(problem: GaitProblem, seconds: float = SECONDS) -> GaitProblem:
+def stride_problem(problem: GaitProblem, seconds: float) -> GaitProblem:
     """The problem of one stride: it lasts so long (s) and ends as it began."""
     costs = tuple(cost for cost in problem.costs if not isinstance(cost, Periodicity))
     knots = round(seconds / problem.dt) + 1
