@@ -11,7 +11,7 @@ import numpy as np
 
 from softground.media import Elements
 from softground.validation import calibrate
-from softground.validation.grains import FAST, FIT, JUDGE, PRINTS, SLOW, START, laws
+from softground.validation.grains import FAST, FIT, JUDGE, PRINTS, SECOND_JUDGE, SLOW, START, laws
 from softground.validation.pushes import Pushes
 from softground.validation.second_steps import fresh_line, read_second_steps, second_push
 
@@ -58,7 +58,7 @@ def main(path: str) -> None:
     axes[2].set_title(f"upright; lines: inertia {factor:.1f}, dashed: 1", fontsize=8)
     axes[2].legend(fontsize=7, ncols=2)
     axes[2].set_ylim(0, 560)
-    steps = read_second_steps()
+    steps = read_second_steps(beds=SECOND_JUDGE)
     line = fresh_line(steps)
     for step, colour in zip([one for one in steps if one.beside == 0], ("C0", "C1"), strict=True):
         axes[3].plot(1e3 * step.depth, step.second.T, ".", color=colour, ms=3)

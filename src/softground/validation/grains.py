@@ -43,10 +43,9 @@ def grains_tables() -> dict[str, list[Row]]:
     tables = {"foot tilted by 20 degrees: rms error over rms force": tilted(fit, judge)}
     title = f"the same, ground taken to begin {-1e3 * felt:.0f} mm higher"
     tables[title] = tilted(replace(fit, surface=felt), replace(judge, surface=felt))
-    finer = [Pushes.read(rig="finer", beds=(bed,)) for bed in (1, 2)]
-    tables["foot tilted by 20 degrees in finer grains, one bed to fit and one to judge"] = tilted(
-        *finer, "upright, bed 1"
-    )
+    one, other = (Pushes.read(rig="finer", beds=(bed,)) for bed in (1, 2))
+    title = "foot tilted by 20 degrees in finer grains, one bed to fit and one to judge"
+    tables[title] = tilted(one, other, "upright, bed 1")
     tables["upward force of the tilted foot over that of the upright one, 10 to 45 mm deep"] = bearing(judge)
     tables["upright foot by speed: upward force, N, 10 to 45 mm deep"] = forces()
     fit, judge = fit.below(DEEP_ENOUGH), judge.below(DEEP_ENOUGH)
