@@ -25,6 +25,7 @@ from softground.arrays import Array
 from softground.contact.guess import Guess
 from softground.contact.linear import solve_spd_fast
 from softground.contact.problem import LocalModel, StepProblem, Vectors, product, total
+from softground.contact.reduction import reduced, worthwhile
 from softground.media.base import LawAlongLine
 
 
@@ -41,9 +42,37 @@ class Newton(eqx.Module):
     @jax.jit  # traced once for all steps of one kind, also across simulators
     def __call__(self, problem: StepProblem, guess: Guess | None = None) -> Solution:
         """Minimise; without a guess start from the free motion (a cold start)."""
-        first = cold_start(problem) if guess is None else warm_start(problem, guess)
+        if guess is None:
+            return self._minimise(problem, cold_start(problem))
+        if not self._reduces(problem):
+            return self._minimise(problem, warm_start(problem, guess))
+        return self._minimise_reduced(problem, guess)
+
+    def _minimise(self, problem: StepProblem, first: Iterate) -> Solution:
         state = jax.lax.while_loop(self._unfinished, lambda s: self._iterate(problem, s), first)
         return finish(state, self.tolerance)
+
+    def _reduces(self, problem: StepProblem) -> bool:
+        return worthwhile(problem)
+
+    def _minimise_reduced(self, problem: StepProblem, guess: Guess) -> Solution:
+        """Among the contacts' twists, as long as the joints stay on the pieces of their laws where they are guessed; if
+        they do not, in v from there."""
+        made = reduced(problem, guess.velocity)
+        start = warm_start(made.smaller, guess._replace(velocity=jnp.zeros_like(made.smaller.momentum)))
+        found = self._minimise(made.smaller, start)
+        v = made.velocity(found.wrenches, problem.dt)
+        finite = jnp.isfinite(v).all()
+        solution = found._replace(
+            velocity=v, joint_force=made.joint_force(v), converged=found.converged & finite
+        )
+
+        def rest() -> Solution:
+            twists = problem.twists(v)
+            here = newton_direction(problem, v, twists, problem.local_model(v, twists), found.iterations)
+            return self._minimise(problem, here)
+
+        return jax.lax.cond(made.holds(problem, v) | ~finite, lambda: solution, rest)
 
     def _unfinished(self, state: Iterate) -> Bool[Array, ""]:
         return (state.decrement > state.goal(self.tolerance)) & (state.iteration < self.max_iterations)
@@ -105,6 +134,10 @@ class BatchNewton(Newton):
     max_line_search: int = eqx.field(static=True, default=4)
     tolerance: float = eqx.field(static=True, default=1e-7)
     stride: int = eqx.field(static=True, default=4, metadata={"absent_from_old_files": True})
+
+    def _reduces(self, problem: StepProblem) -> bool:
+        """Never: a batch would compute both branches."""
+        return False
 
     def _iterate(self, problem: StepProblem, state: Iterate) -> Iterate:
         """In a batch forces are evaluated once for all, where each ends: the slope alone says who has overshot."""
