@@ -16,6 +16,8 @@ from softground.native.program import Compute, ForEach, Load, LocalArray, Store,
 from softground.native.traversal import all_used, made
 from softground.native.writer import LANES, Writer
 
+import os
+SIDE_BY_SIDE = {64: int(os.environ.get("W","8")), 32: 2*int(os.environ.get("W","8"))}
 #: What a round that is none gives to a sum or to the greatest.
 _NOTHING = {"add": 0.0, "max": float("-inf")}
 
@@ -27,7 +29,7 @@ def for_each(writer: Writer, arrays: LocalArrays, statement: ForEach) -> None:
         totals = rounds.loop(1, statement.count)
         writer.names.update(zip(statement.results, totals, strict=True))
         return
-    width = LANES[writer.precision]
+    width = SIDE_BY_SIDE[writer.precision]
     full = statement.count // width * width
     with _spread(writer, statement, width):
         rounds = _Rounds(writer, arrays, statement, 1)

@@ -20,9 +20,11 @@ from softground.native.sums import total
 def cholesky(build: Builder, equation, inputs):
     """Lower factors, of the lower triangles."""
     matrices = inputs[0].reshape(-1, *inputs[0].shape[-2:])
-    factors = [factor(build, matrix)[0] for matrix in matrices]
-    for matrix, lower in zip(matrices, factors, strict=True):
-        build.region.table["factor of", _identity(lower)] = matrix
+    factors = []
+    for matrix in matrices:
+        lower, inverse = factor(build, matrix)
+        build.region.table["factor of", _identity(lower)] = matrix, inverse
+        factors.append(lower)
     return _stacked(factors, inputs[0].shape)
 
 
@@ -57,16 +59,17 @@ def triangular_solve(build: Builder, equation, inputs):
 
 def _solve_columns(build: Builder, matrix, columns, lower: bool, transposed: bool, unit: bool) -> Operands:
     solved = []
+    name = _identity(matrix)
+    known, inverse = (build.region.find(("factor of", name)) if lower and not unit else None) or (None, None)
     for column in columns.T:
-        half = ("half solution", _identity(matrix), _identity(column))
-        system = build.region.find(half) if lower and transposed and not unit else None
+        half = ("half solution", name, _identity(column))
+        system = build.region.find(half) if known is not None and transposed else None
         if system is not None:
             solved.append(solve_from_last(build, *system))
             continue
-        solution = _substitute(build, matrix.T if transposed else matrix, column, lower != transposed, unit)
-        known = build.region.find(("factor of", _identity(matrix))) if lower and not transposed and not unit else None
-        if known is not None:
-            build.region.table["half solution", _identity(matrix), _identity(solution)] = (known, column)
+        solution = _substitute(build, matrix.T if transposed else matrix, column, lower != transposed, unit, inverse)
+        if known is not None and not transposed:
+            build.region.table["half solution", name, _identity(solution)] = (known, column)
         solved.append(solution)
     return np.stack(solved, 1) if solved else columns
 
