@@ -76,9 +76,6 @@ def _machine() -> _Machine:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     name, features = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
-    import os
-    if os.environ.get("NO512"):
-        name, features = "haswell", ""
     target = binding.Target.from_default_triple().create_target_machine(
         cpu=name, features=features, opt=_SPEED, reloc="pic", codemodel="small"
     )

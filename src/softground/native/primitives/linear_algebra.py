@@ -12,7 +12,7 @@ import numpy as np
 
 from softground.native.primitives.table import primitive
 from softground.native.program import Operand
-from softground.native.scalars import Builder, Operands
+from softground.native.scalars import Builder, Operands, operands_of
 from softground.native.sums import total
 
 
@@ -75,11 +75,29 @@ def _solve_columns(build: Builder, matrix, columns, lower: bool, transposed: boo
 
 
 def solve_from_last(build: Builder, matrix: Operands, right: Operands) -> Operands:
-    """Solution of a positive definite system, of which the lower triangle is read, eliminating the last row first."""
+    """Solution of a positive definite system, of which the lower triangle is read, eliminating the last row first.
+
+    By factors L D L' with ones on the diagonal of L: a division for every pivot, and no root to wait for.
+    """
     turned = np.where(np.tri(len(matrix), dtype=bool), matrix, matrix.T)[::-1, ::-1]
-    lower, inverse = factor(build, turned)
-    half = _substitute(build, lower, right[::-1], True, False, inverse)
-    return _substitute(build, lower.T, half, False, False, inverse)[::-1]
+    lower, inverse = _unit_factor(build, turned)
+    half = _substitute(build, lower, right[::-1], True, True)
+    middle = operands_of([build.compute("mul", x, y) for x, y in zip(half, inverse, strict=True)], half.shape)
+    return _substitute(build, lower.T, middle, False, True)[::-1]
+
+
+def _unit_factor(build: Builder, matrix: Operands) -> tuple[Operands, list[Operand]]:
+    """L, without its diagonal of ones, and the inverse of D, of a positive definite matrix L D L'."""
+    size = len(matrix)
+    lower, scaled = (np.full((size, size), build.float(0.0), object) for _ in range(2))  # scaled: L D
+    inverse: list[Operand] = []
+    for j in range(size):
+        pivot = _less_products(build, matrix[j, j], lower[j, :j], scaled[j, :j])
+        inverse.append(build.compute("div", build.float(1.0), pivot))
+        for i in range(j + 1, size):
+            scaled[i, j] = _less_products(build, matrix[i, j], lower[i, :j], scaled[j, :j])
+            lower[i, j] = build.compute("mul", scaled[i, j], inverse[j])
+    return lower, inverse
 
 
 def _substitute(
