@@ -65,7 +65,7 @@ def problem(seed: int, nv: int, groups, joints: str = "none") -> StepProblem:
             pd_offset=jnp.asarray(joint * 5 * random.normal(size=nv)),
             pd_slope=jnp.asarray(joint * 20.0),
             pd_bound=jnp.asarray(joint * bound),
-            friction_bound=jnp.asarray(joint * 0.5),
+            friction_bound=jnp.asarray(joint * 0.5 * (joints != "servos")),
             friction_slope=jnp.asarray(joint * 10 * np.diag(metric) / DT),
             dt=jnp.asarray(DT),
         )
@@ -79,7 +79,7 @@ def at_rest(given: StepProblem) -> Guess:
 
 @jax.jit
 def both(given: StepProblem):
-    whole, small = (solver(given, at_rest(given)) for solver in (Whole(), Reduced()))
+    whole, small = (solver(given, at_rest(given)) for solver in (Whole(tolerance=1e-20), Reduced(tolerance=1e-20)))
     kept = reduced(given, jnp.zeros_like(given.momentum)).holds(given, small.velocity)
     return whole, small, kept, given.gradient(small.velocity, small.wrenches, small.joint_force)
 
@@ -96,8 +96,9 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_minimum_is_the_same(case):
-    """To what a decrement of 1e-12 J leaves; forces balance momentum, and are those of their laws.
+    """To 1e-9 m/s and rad/s, both solved to a decrement of 1e-20 J; forces balance momentum, and are those of their laws.
 
+    Twists err by up to 1e-10 m/s then, and wrenches by p^2 / eps times that with p = 100 N, 1e-3 N.
     In some of the cases with joints the pieces of their laws at rest are those of the solution, in others not.
     """
     kept = []
@@ -113,21 +114,26 @@ def test_the_minimum_is_the_same(case):
         for found, twists, wrench, u in zip(
             small.wrenches, small.twists, wrenches, given.twists(small.velocity), strict=True
         ):
-            np.testing.assert_allclose(found, wrench, atol=1e-5)
+            np.testing.assert_allclose(found, wrench, atol=1e-3)
             np.testing.assert_allclose(twists, u, atol=1e-9)
         kept.append(bool(same))
     print(f"\n{case}: joints kept to their pieces in {np.mean(kept):.0%}")
     if case in ("saturated servos", "end stops", "feet of two kinds"):
         assert not all(kept)
-    elif case == "two feet":
+    else:
         assert all(kept)
 
 
-def test_iterates_are_the_same():
-    """Newton's method does not see coordinates: as long as joints are linear it takes as many iterations."""
-    for seed in range(12):
-        whole, small, *_ = both(problem(seed, *CASES["two feet"]))
-        assert whole.iterations == small.iterations
+@pytest.mark.parametrize("iterations", [0, 1, 3])
+def test_iterates_are_the_same(iterations):
+    """Newton's method does not see coordinates: where it is stopped it is at the same velocity."""
+    solvers = [kind(max_iterations=iterations) for kind in (Whole, Reduced)]
+    for seed in range(4):
+        given = problem(seed, *CASES["servos"])
+        whole, small = (jax.jit(solver)(given, at_rest(given)) for solver in solvers)
+        assert not whole.converged
+        assert not small.converged
+        np.testing.assert_allclose(small.velocity, whole.velocity, atol=1e-8)
 
 
 def test_quadratic_programming_finds_the_same():
@@ -153,8 +159,7 @@ def test_quadratic_programming_finds_the_same():
 def test_stretched_legs_leave_a_direction_stiff():
     """Both feet on one rigid body: the compliance among twelve components has rank six."""
     given = problem(0, *CASES["two feet"])
-    jacobian = np.asarray(given.contacts[0].jacobian)
-    jacobian[1] = jacobian[0] @ np.eye(jacobian.shape[-1])
+    jacobian = np.repeat(given.contacts[0].jacobian[:1], 2, axis=0)
     law = given.contacts[0].laws
     given = StepProblem(given.metric, given.momentum, (Contacts(jnp.asarray(jacobian), law),), None, given.dt)
     whole, small, _, balance = both(given)

@@ -66,7 +66,7 @@ class Newton(eqx.Module):
         made = reduced(problem, guess.velocity)
         start = warm_start(made.smaller, guess._replace(velocity=jnp.zeros_like(made.smaller.momentum)))
         found = self._minimise(made.smaller, start)
-        v = made.velocity(found.wrenches, problem.dt)
+        v = made.velocity(found.velocity, found.wrenches, found.converged)
         finite = jnp.isfinite(v).all()
         solution = found._replace(
             velocity=v, joint_force=made.joint_force(v), converged=found.converged & finite

@@ -48,10 +48,17 @@ class Reduction(NamedTuple):
     force: Float[Array, " nv"]  # of the joints at rest, in the linear model
     stiffness: Float[Array, " nv"]  # of the joints
 
-    def velocity(self, wrenches: Vectors, dt: Float[Array, ""]) -> Float[Array, " nv"]:
-        """The velocity that balances momentum with these wrenches."""
-        impulse = dt * jnp.concatenate([w.reshape(-1) for w in wrenches])
-        half = self.free + product(self.rows, impulse)
+    def velocity(self, x: Float[Array, " m"], wrenches: Vectors, solved: Bool[Array, ""]) -> Float[Array, " nv"]:
+        """The velocity at x; once the smaller problem is solved, that which balances momentum with the wrenches."""
+
+        def balancing():
+            return self.smaller.dt * jnp.concatenate([w.reshape(-1) for w in wrenches])
+
+        def there():
+            lower = jnp.concatenate([_flat(group.jacobian) for group in self.smaller.contacts])
+            return solve_triangular(lower, x - self.smaller.momentum, lower=True, trans=1)
+
+        half = self.free + product(self.rows, jax.lax.cond(solved, balancing, there))
         return solve_triangular(self.factor, half, lower=True, trans=1)[::-1]
 
     def joint_force(self, v: Float[Array, " nv"]) -> Float[Array, " nv"]:
