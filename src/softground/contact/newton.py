@@ -29,7 +29,6 @@ from softground.contact.problem import LocalModel, StepProblem, Vectors, product
 from softground.contact.reduction import reduced, worthwhile
 from softground.media.base import Derivatives, Law, LawAlongLine
 
-
 #: Decrement, in units of the goal, from which a full Newton step mostly reaches it: steps converge quadratically.
 WITHIN_REACH = 1e4
 
@@ -68,9 +67,7 @@ class Newton(eqx.Module):
         found = self._minimise(made.smaller, start)
         v = made.velocity(found.velocity, found.wrenches, found.converged)
         finite = jnp.isfinite(v).all()
-        solution = found._replace(
-            velocity=v, joint_force=made.joint_force(v), converged=found.converged & finite
-        )
+        solution = found._replace(velocity=v, joint_force=made.joint_force(v), converged=found.converged & finite)
 
         def rest() -> Solution:
             twists = problem.twists(v)
@@ -347,9 +344,9 @@ def _resolution(hessian: Float[Array, "nv nv"], v: Float[Array, " nv"]) -> Float
     """Decrement that rounding leaves at the minimum, J.
 
     A machine with relative spacing e holds v_i to e |v_i|, and makes momenta and twists of it with products and sums,
-    each of which rounds alike: say four times that, dv_i = 4 e |v_i|. From the minimum it costs dv'H dv <= nv sum_i H_ii dv_i^2 (Cauchy and
-    Schwarz), and no decrement below that means anything. In float32 an ANYmal (30 kg) that lands at 1.4 m/s has
-    4e-10 J, which is 4e-6 m/s of its mass; at rest it is far below any tolerance, and in float64 always.
+    each of which rounds alike: say four times that, dv_i = 4 e |v_i|. From the minimum it costs dv'H dv <= nv sum_i H_ii
+    dv_i^2 (Cauchy and Schwarz), and no decrement below that means anything. In float32 an ANYmal (30 kg) that lands at
+    1.4 m/s has 4e-10 J, which is 4e-6 m/s of its mass; at rest it is far below any tolerance, and in float64 always.
     """
     rounding = 4 * jnp.finfo(v.dtype).eps * v
     return len(v) * (jnp.diagonal(hessian) * rounding**2).sum()

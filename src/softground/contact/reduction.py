@@ -6,7 +6,8 @@ the twists u = J v. Stationarity, A~ v = b~ + dt J'w, then says
 
     v = v_free + A~^-1 J' (dt w),     v_free = A~^-1 b~,     u = u_free + G (dt w),     G = J A~^-1 J',
 
-and with any factor G = L L' and x = L' (dt w) + x_free, L x_free = u_free, the objective on these v is, up to a constant,
+and with any factor G = L L' and x = L' (dt w) + x_free, L x_free = u_free, the objective on these v is, up to a
+constant,
 
     1/2 x'x - x_free'x + dt sum_i Phi_i(L_i x):
 
@@ -39,7 +40,7 @@ def worthwhile(problem: StepProblem) -> bool:
 
 
 class Reduction(NamedTuple):
-    """A step problem with the joints on the pieces of their laws at one velocity, and the smaller problem made of it."""
+    """A step problem with the joints on the pieces of their laws at one velocity, and the smaller one made of it."""
 
     smaller: StepProblem
     factor: Float[Array, "nv nv"]  # C, lower, of the metric with rows and columns in reverse: C C'

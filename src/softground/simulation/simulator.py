@@ -50,7 +50,7 @@ class State(eqx.Module):
     q: Float[Array, " nq"]  # generalised position, MuJoCo's qpos
     v: Float[Array, " nv"]  # generalised velocity, MuJoCo's qvel
     memory: tuple[Any, ...]  # of the ground, for each group of feet (`Simulator.groups`), leading axis: its members
-    twists: tuple[Float[Array, "3 _ _"], ...]  # m/s, rad/s, likewise: of the last steps, the latest first, surface frame
+    twists: tuple[Float[Array, "3 _ _"], ...]  # m/s, rad/s, likewise: of the last steps, latest first, surface frame
     prints: Prints | None = eqx.field(default=None, metadata={"absent_from_old_files": True})  # if the ground has any
 
 

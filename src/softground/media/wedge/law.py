@@ -107,8 +107,14 @@ class WedgeAlongLine(eqx.Module):
     curvature: Float[Array, ""]  # W
 
     def derivatives(self, t: Float[Array, ""]) -> Derivatives:
-        parabola = t * (self.slope + t * self.curvature / 2), self.slope + t * self.curvature, self.curvature
-        value, slope, curvature = map(sum, zip(parabola, *(line.derivatives(t) for line in self.lines), strict=True))
+        value, slope, curvature = (
+            t * (self.slope + t * self.curvature / 2),
+            self.slope + t * self.curvature,
+            self.curvature,
+        )
+        for line in self.lines:
+            more, steeper, bent = line.derivatives(t)
+            value, slope, curvature = value + more, slope + steeper, curvature + bent
         return value, slope, curvature
 
 

@@ -33,7 +33,7 @@ def products_rolled_if_large(build: Builder, rows: Operands, columns: Operands) 
 
 def _is_large(table: Operands) -> bool:
     numbers = numbers_of(table) if table.size >= LARGE else None
-    return numbers is not None and 2 * np.count_nonzero(numbers) > numbers.size
+    return numbers is not None and bool(2 * np.count_nonzero(numbers) > numbers.size)
 
 
 def _by_table(build: Builder, tables: Operands, vectors: Operands) -> Operands:
