@@ -96,7 +96,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_minimum_is_the_same(case):
-    """To 1e-9 m/s and rad/s, both solved to a decrement of 1e-20 J; forces balance momentum and are those of their laws.
+    """To 1e-9 m/s and rad/s, both solved to a decrement of 1e-20 J; forces balance momentum and obey their laws.
 
     Twists err by up to 1e-10 m/s then, and wrenches by p^2 / eps times that with p = 100 N, 1e-3 N.
     In some of the cases with joints the pieces of their laws at rest are those of the solution, in others not.

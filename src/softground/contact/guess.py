@@ -35,8 +35,8 @@ class Guess(NamedTuple):
         A foot that sticks or slides steadily goes on as it did, and extrapolation by the parabola through the last
         three twists saves most of the work. Where its motion has just changed (landing, sliding that begins) that leads
         past a corner of the potential to where the ground has hardly any stiffness, and a model made there lets the
-        foot go. There the stiffness along the extrapolation is below its mean on the way, which is the change of the wrench:
-        then the last twist stays.
+        foot go. There the stiffness along the extrapolation is below its mean on the way, which is the change of the
+        wrench: then the last twist stays.
         """
         last = tuple(u[0] for u in self.twists)
         steps = tuple(2 * u[0] - 3 * u[1] + u[2] for u in self.twists)
