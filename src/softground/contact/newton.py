@@ -346,7 +346,8 @@ def _resolution(hessian: Float[Array, "nv nv"], v: Float[Array, " nv"]) -> Float
     A machine with relative spacing e holds v_i to e |v_i|, and makes momenta and twists of it with products and sums,
     each of which rounds alike: say four times that, dv_i = 4 e |v_i|. From the minimum it costs dv'H dv <= nv sum_i
     H_ii dv_i^2 (Cauchy and Schwarz), and no decrement below that means anything. In float32 an ANYmal (30 kg) that
-    lands at 1.4 m/s has 4e-10 J, which is 4e-6 m/s of its mass; at rest it is far below any tolerance, and in float64 always.
+    lands at 1.4 m/s has 4e-10 J, which is 4e-6 m/s of its mass; at rest it is far below any tolerance, and in float64
+    always.
     """
     rounding = 4 * jnp.finfo(v.dtype).eps * v
     return len(v) * (jnp.diagonal(hessian) * rounding**2).sum()

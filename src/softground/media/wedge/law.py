@@ -107,11 +107,8 @@ class WedgeAlongLine(eqx.Module):
     curvature: Float[Array, ""]  # W
 
     def derivatives(self, t: Float[Array, ""]) -> Derivatives:
-        value, slope, curvature = (
-            t * (self.slope + t * self.curvature / 2),
-            self.slope + t * self.curvature,
-            self.curvature,
-        )
+        value = t * (self.slope + t * self.curvature / 2)
+        slope, curvature = self.slope + t * self.curvature, self.curvature
         for line in self.lines:
             more, steeper, bent = line.derivatives(t)
             value, slope, curvature = value + more, slope + steeper, curvature + bent
