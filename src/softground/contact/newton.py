@@ -149,9 +149,9 @@ class BatchNewton(Newton):
     """
 
     max_iterations: int = eqx.field(static=True, default=20)
-    max_line_search: int = eqx.field(static=True, default=4)
+    max_line_search: int = eqx.field(static=True, default=3)
     tolerance: float = eqx.field(static=True, default=1e-7)
-    stride: int = eqx.field(static=True, default=4, metadata={"absent_from_old_files": True})
+    stride: int = eqx.field(static=True, default=3, metadata={"absent_from_old_files": True})
 
     def _reduces(self, problem: StepProblem) -> bool:
         """Never: a batch would compute both branches."""
