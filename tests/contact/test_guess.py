@@ -30,7 +30,8 @@ def problem():
 
 
 def guessed(last, before):
-    twists, model = Guess(jnp.zeros(1), (jnp.array([[[last]], [[before]]]),)).model(problem())
+    kept = jnp.array([last, before, 2 * before - last])[:, None, None]  # on a straight line
+    twists, model = Guess(jnp.zeros(1), (kept,)).model(problem())
     wrench, stiffness = jax.vmap(lambda law, u: law.response(u))(two_vertices(), twists[0])
     np.testing.assert_allclose(model.wrench[0], wrench, rtol=1e-12)
     np.testing.assert_allclose(model.stiffness[0], stiffness, rtol=1e-12)
@@ -40,6 +41,12 @@ def guessed(last, before):
 def test_a_steady_foot_is_extrapolated():
     """Within eps / 10 N = 1e-4 m/s the force is linear in the twist."""
     assert guessed(1e-5, 0.5e-5) == pytest.approx(1.5e-5, rel=1e-12)
+
+
+def test_a_changing_foot_is_extrapolated_by_a_parabola():
+    """t^2 at 3, 2 and 1 goes on as 16."""
+    kept = 1e-7 * jnp.array([9.0, 4.0, 1.0])[:, None, None]
+    assert float(Guess(jnp.zeros(1), (kept,)).model(problem())[0][0][0, 0]) == pytest.approx(16e-7, rel=1e-12)
 
 
 def test_a_foot_that_slides_is_extrapolated():

@@ -35,13 +35,14 @@ def evaluate(medium: Medium, feet, memories, lines, along):
 
 @eqx.filter_jit
 def on_lines(laws: Law, lines, along):
-    """First and second derivatives along the lines: by `along`, and by autodiff of the potential."""
+    """The potential and its derivatives along the lines: by `along`, and by autodiff of the potential."""
 
     def one(law, line, s):
         on_line = law.along(line[0], line[1])
         potential = lambda s: law.potential(line[0] + s * line[1])  # noqa: E731
         slope = jax.grad(potential)
-        return jax.vmap(on_line.derivatives)(s), (jax.vmap(slope)(s), jax.vmap(jax.grad(slope))(s))
+        by_autodiff = (potential, slope, jax.grad(slope))
+        return jax.vmap(on_line.derivatives)(s), tuple(jax.vmap(one)(s) for one in by_autodiff)
 
     return jax.vmap(one)(laws, lines, along)
 
@@ -98,8 +99,10 @@ def test_derivatives_along_lines_are_those_of_the_potential(sampled):
     """What line searches use. Both sides lose the digits of a softmax's covariance, as above."""
     lines, along, (law, *_) = sampled
     found, autodiff = on_lines(law, jnp.asarray(lines), jnp.asarray(along))
-    (slope, curvature), (by_grad, by_hessian) = map(np.asarray, found), map(np.asarray, autodiff)
+    (value, slope, curvature), (potential, by_grad, by_hessian) = (map(np.asarray, one) for one in (found, autodiff))
     scale = np.abs(by_grad).max(1, keepdims=True)
+    risen, expected = (one - one[:, :1] for one in (value, potential))  # a constant is left open
+    assert (np.abs(risen - expected) <= 1e-12 * np.abs(potential).max(1, keepdims=True) + 1e-11 * scale).all()
     assert (np.abs(slope - by_grad) <= 1e-11 * scale).all()
     # A variance as a difference of squares (slope / eps)^2 eps: with eps = 1e-3 W this rounds at 1e-13
     # slope^2.

@@ -45,7 +45,11 @@ def test_noise_adds_a_wrench_and_nothing_else(ground, kind):
     np.testing.assert_allclose(loud[1], gradient, rtol=1e-9)
     np.testing.assert_allclose(loud[2][0], quiet[2][0] + noise, rtol=1e-12)
     np.testing.assert_array_equal(loud[2][1], quiet[2][1])
-    np.testing.assert_allclose(loud[3], (quiet[3][0] - noise @ direction, quiet[3][1]), rtol=1e-12)
+    value, slope, curvature = quiet[3]
+    power = noise @ direction
+    difference = (value - loud[3][0]) - (quiet[0] - loud[0] - noise @ twist)
+    np.testing.assert_allclose(difference, 0.7 * power, rtol=1e-9, atol=1e-12 * abs(value))
+    np.testing.assert_allclose(loud[3][1:], (slope - power, curvature), rtol=1e-12)
     np.testing.assert_array_equal(noisy.reference(foot), noisy.ground.reference(foot))
 
 

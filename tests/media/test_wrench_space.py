@@ -91,20 +91,23 @@ def test_cold_law_does_not_overflow():
 
 @pytest.mark.parametrize("shape", [(3, 4, 26), (130, 1, 5)], ids=str)  # not multiples of block or tile
 def test_kernel_of_the_line_search_gives_the_moments(shape):
-    """Mean and variance of the rates under softmax weights, against NumPy; some lines saturate."""
+    """The normaliser, and mean and variance of the rates under softmax weights, against NumPy; some lines saturate."""
     random = np.random.default_rng(0)
     score, rate, t = random.normal(size=shape), 5 * random.normal(size=shape), random.uniform(size=shape[:2])
     score[0] *= 1e4
     weight = score + t[..., None] * rate
-    weight = np.exp(weight - weight.max(-1, keepdims=True))
+    top = weight.max(-1, keepdims=True)
+    weight = np.exp(weight - top)
+    normaliser = top[..., 0] + np.log(weight.sum(-1))
     weight /= weight.sum(-1, keepdims=True)
     mean = (weight * rate).sum(-1)
     variance = (weight * (rate - mean[..., None]) ** 2).sum(-1)
     kernel = batch_moments(*map(jnp.asarray, (score, rate, t)), interpret=True)
     batched = jax.vmap(jax.vmap(softmax_moments))(score, rate, t)
     for found in (kernel, batched):
-        np.testing.assert_allclose(found[0], mean, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(found[1], variance, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(found[0], normaliser, rtol=1e-12)
+        np.testing.assert_allclose(found[1], mean, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(found[2], variance, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize(

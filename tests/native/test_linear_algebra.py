@@ -20,7 +20,7 @@ def test_a_tree_stays_sparse():
     matrix = pattern * (rng.normal(size=(size, size)) * 0.1) + size * np.eye(size)
     program = check(lambda m, b: solve(m * pattern, b), jnp.tril(matrix) + jnp.tril(matrix, -1).T, jnp.ones(size))
     counts = operations(program)
-    assert counts.count("rsqrt") == size
+    assert counts.count("div") == size
     assert len(counts) < 10 * size
 
 

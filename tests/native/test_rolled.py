@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from softground.native.program import While
+from softground.native.program import ForEach
 
 from .programs import check, statements
 
@@ -13,7 +13,7 @@ X = jnp.linspace(-1.0, 1.0, 10)
 
 
 def rolled(program) -> bool:
-    return any(isinstance(x, While) for x in statements(program))
+    return any(isinstance(x, ForEach) for x in statements(program))
 
 
 @pytest.mark.parametrize("function", [lambda x: TABLE @ x, lambda x: x @ TABLE.T], ids=["left", "right"])

@@ -52,8 +52,9 @@ def test_potential_along_a_line():
     law = BarrierSupport(jnp.array([[100.0, -50.0, 3.0], [-20.0, 150.0, 1.0], [0.0, 0.0, 0.0]]), jnp.asarray(0.2))
     twist, direction, step = jnp.array([0.01, -0.02, 0.1]), jnp.array([0.3, 0.1, -1.0]), 1e-5
     potential = jax.jit(lambda t: law.potential(twist + t * direction))
-    slope, curvature = law.along(twist, direction).derivatives(jnp.asarray(0.1))
+    value, slope, curvature = law.along(twist, direction).derivatives(jnp.asarray(0.1))
     ahead, here, behind = (float(potential(0.1 + shift)) for shift in (step, 0.0, -step))
+    assert value == pytest.approx(here, rel=1e-12)
     assert slope == pytest.approx((ahead - behind) / (2 * step), rel=1e-6)
     assert curvature == pytest.approx((ahead - 2 * here + behind) / step**2, rel=1e-3)
 

@@ -175,7 +175,7 @@ def dataset_of(simulator: Simulator, q, v, torque, wrench, every=1) -> Run:
         outside_data=np.zeros((count, feet), bool),
     )
     kept = jax.tree.map(lambda values: values[::every], record)
-    start = State(np.zeros(()), q[0], v[0], (None,), (np.zeros((2, feet, size)),))
+    start = State(np.zeros(()), q[0], v[0], (None,), (np.zeros((3, feet, size)),))
     return Run.of(simulator, start, start, kept, None, RunInfo(steps=count, every=every))
 
 

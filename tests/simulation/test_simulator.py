@@ -135,10 +135,10 @@ def test_twists_are_kept_for_the_next_guess():
     """Twists of the last step and of the one before are kept; from rest both are zero."""
     sim = simulator("foot", "sand")
     first = sim.initial_state(np.array([0.0, -0.02, 0.1]), np.array([0.05, -0.1, 0.2]))
-    np.testing.assert_array_equal(first.twists[0], np.zeros((2, 1, 3)))
+    np.testing.assert_array_equal(first.twists[0], np.zeros((3, 1, 3)))
     second, one = step(sim, first)
     third, two = step(sim, second)
-    np.testing.assert_array_equal(third.twists[0], [two.twist, one.twist])
+    np.testing.assert_array_equal(third.twists[0], [two.twist, one.twist, np.zeros((1, 3))])
 
 
 @pytest.mark.parametrize("medium", MEDIA)

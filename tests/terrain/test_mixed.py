@@ -67,8 +67,11 @@ def test_forces_are_derivatives_of_a_convex_potential():
         np.testing.assert_allclose(wrench, -jax.grad(law.potential)(twist), rtol=1e-8, atol=1e-8)
         np.testing.assert_allclose(stiffness, jax.hessian(law.potential)(twist), rtol=1e-6, atol=1e-4)
         assert np.linalg.eigvalsh(stiffness).min() > -1e-9 * np.abs(stiffness).max()
-        slope, curvature = law.along(jnp.asarray(twist), jnp.asarray(direction)).derivatives(jnp.asarray(0.3))
+        line = law.along(jnp.asarray(twist), jnp.asarray(direction))
+        start, (value, slope, curvature) = (line.derivatives(jnp.asarray(t)) for t in (0.0, 0.3))
         there = jnp.asarray(twist + 0.3 * direction)
+        risen = law.potential(there) - law.potential(jnp.asarray(twist))
+        np.testing.assert_allclose(value - start[0], risen, rtol=1e-8, atol=1e-10)
         np.testing.assert_allclose(slope, jax.grad(law.potential)(there) @ direction, rtol=1e-8)
         np.testing.assert_allclose(curvature, direction @ jax.hessian(law.potential)(there) @ direction, rtol=1e-6)
 

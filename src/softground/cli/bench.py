@@ -19,7 +19,10 @@ def bench_step(
     motion: Annotated[
         list[str] | None, typer.Option(help="walking, swaying, standing or falling; given again, one more.")
     ] = None,
-    ground: Annotated[list[str] | None, typer.Option(help="sand, pebbles, foam, firm; given again, one more.")] = None,
+    ground: Annotated[
+        list[str] | None,
+        typer.Option(help="sand, pebbles, beads, foam, firm or a learned medium's file; given again, one more."),
+    ] = None,
     seconds: Annotated[float | None, typer.Option(help="Simulated time of a repetition, s.")] = None,
     repeats: Annotated[int | None, typer.Option(help="Repetitions; their median counts.")] = None,
     dt: Annotated[float | None, typer.Option(help="Time step, s.")] = None,

@@ -17,6 +17,8 @@ from jaxtyping import Float
 from softground.arrays import Array
 from softground.contact.problem import LocalModel, StepProblem, Vectors
 
+#: Steps of which twists are kept.
+KEPT = 3
 #: Least stiffness at an extrapolated twist, as a share of the mean stiffness on the way there.
 LEAST_STIFFNESS = 0.5
 
@@ -25,18 +27,19 @@ class Guess(NamedTuple):
     """Velocity about which the forces of the joints are linear, twists about which those of the ground are."""
 
     velocity: Float[Array, " nv"]
-    twists: tuple[Float[Array, "2 _ _"], ...]  # m/s, rad/s, surface frame: in the last step and in the one before
+    twists: tuple[Float[Array, "3 _ _"], ...]  # m/s, rad/s, surface frame: in the last steps, the latest first
 
     def model(self, problem: StepProblem) -> tuple[Vectors, LocalModel]:
         """Twists and forces there, about which to make a linear model of the step's.
 
-        A foot that sticks or slides steadily goes on as it did, and extrapolation saves most of the work. Where its
-        motion has just changed (landing, sliding that begins) extrapolation leads past a corner of the potential to
-        where the ground has hardly any stiffness, and a model made there lets the foot go. There the stiffness
-        along the extrapolation is below its mean on the way, which is the change of the wrench: then the last twist
-        stays.
+        A foot that sticks or slides steadily goes on as it did, and extrapolation by the parabola through the last
+        three twists saves most of the work. Where its motion has just changed (landing, sliding that begins) that leads
+        past a corner of the potential to where the ground has hardly any stiffness, and a model made there lets the
+        foot go. There the stiffness along the extrapolation is below its mean on the way, which is the change of the
+        wrench: then the last twist stays.
         """
-        last, steps = tuple(u[0] for u in self.twists), tuple(u[0] - u[1] for u in self.twists)
+        last = tuple(u[0] for u in self.twists)
+        steps = tuple(2 * u[0] - 3 * u[1] + u[2] for u in self.twists)
         far = tuple(u + step for u, step in zip(last, steps, strict=True))
         here, ahead = (problem.local_model(self.velocity, twists) for twists in (last, far))
         forces = zip(here.wrench, here.stiffness, ahead.wrench, ahead.stiffness, strict=True)
@@ -56,4 +59,4 @@ def _chosen(last, step, wrench, stiffness, wrench_ahead, stiffness_ahead):
 
 def steady(velocity: Float[Array, " nv"], twists: Vectors) -> Guess:
     """The guess that nothing changes."""
-    return Guess(velocity, tuple(jnp.stack([u, u]) for u in twists))
+    return Guess(velocity, tuple(jnp.stack([u] * KEPT) for u in twists))

@@ -14,6 +14,7 @@ round: `BatchNewton` is the same solver with ceilings for the slow few, and look
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import equinox as eqx
@@ -25,7 +26,11 @@ from softground.arrays import Array
 from softground.contact.guess import Guess
 from softground.contact.linear import solve_spd_fast
 from softground.contact.problem import LocalModel, StepProblem, Vectors, product, total
-from softground.media.base import LawAlongLine
+from softground.contact.reduction import reduced, worthwhile
+from softground.media.base import Derivatives, Law, LawAlongLine
+
+#: Decrement, in units of the goal, from which a full Newton step mostly reaches it: steps converge quadratically.
+WITHIN_REACH = 1e4
 
 
 class Newton(eqx.Module):
@@ -41,9 +46,35 @@ class Newton(eqx.Module):
     @jax.jit  # traced once for all steps of one kind, also across simulators
     def __call__(self, problem: StepProblem, guess: Guess | None = None) -> Solution:
         """Minimise; without a guess start from the free motion (a cold start)."""
-        first = cold_start(problem) if guess is None else warm_start(problem, guess)
+        if guess is None:
+            return self._minimise(problem, cold_start(problem))
+        if not self._reduces(problem):
+            return self._minimise(problem, warm_start(problem, guess))
+        return self._minimise_reduced(problem, guess)
+
+    def _minimise(self, problem: StepProblem, first: Iterate) -> Solution:
         state = jax.lax.while_loop(self._unfinished, lambda s: self._iterate(problem, s), first)
         return finish(state, self.tolerance)
+
+    def _reduces(self, problem: StepProblem) -> bool:
+        return worthwhile(problem)
+
+    def _minimise_reduced(self, problem: StepProblem, guess: Guess) -> Solution:
+        """Among the contacts' twists, as long as the joints stay on the pieces of their laws where they are guessed; if
+        they do not, in v from there."""
+        made = reduced(problem, guess.velocity)
+        start = warm_start(made.smaller, guess._replace(velocity=jnp.zeros_like(made.smaller.momentum)))
+        found = self._minimise(made.smaller, start)
+        v = made.velocity(found.velocity, found.wrenches, found.converged)
+        finite = jnp.isfinite(v).all()
+        solution = found._replace(velocity=v, joint_force=made.joint_force(v), converged=found.converged & finite)
+
+        def rest() -> Solution:
+            twists = problem.twists(v)
+            here = newton_direction(problem, v, twists, problem.local_model(v, twists), found.iterations)
+            return self._minimise(problem, here)
+
+        return jax.lax.cond(made.holds(problem, v) | ~finite, lambda: solution, rest)
 
     def _unfinished(self, state: Iterate) -> Bool[Array, ""]:
         return (state.decrement > state.goal(self.tolerance)) & (state.iteration < self.max_iterations)
@@ -62,27 +93,43 @@ class Newton(eqx.Module):
         )
 
         def shorter():
-            v, twists = state.at(self._search(problem, state, overshoots))
+            looked = along(problem, state)
+            v, twists = state.at(self._search(state, looked, looked(one), overshoots))
             return v, twists, problem.local_model(v, twists)
 
         v, twists, model = jax.lax.cond(overshoots, shorter, lambda: (v, twists, model))
-        return newton_direction(problem, v, twists, model, state.iteration + 1)
+        hessian = problem.hessian(model)
+        new = _direction(problem, v, twists, model, hessian, state.iteration + 1)
+        goal = new.goal(self.tolerance)
+        within_reach = (new.decrement > goal) & (new.decrement <= WITHIN_REACH * goal)
+        return jax.lax.cond(within_reach, lambda: self._beyond(problem, new, hessian), lambda: new)
+
+    def _beyond(self, problem: StepProblem, state: Iterate, hessian: Float[Array, "n n"]) -> Iterate:
+        """After one more full step, if that reaches the minimum as the same Hessian sees it."""
+        v, twists = state.at(1.0)
+        wrench, joint_force = problem.forces(v)
+        model = state.model._replace(wrench=wrench, joint_force=joint_force)
+        after = _direction(problem, v, twists, model, hessian, state.iteration)
+        reached = after.decrement <= after.goal(self.tolerance)
+        return jax.tree.map(lambda new, old: jnp.where(reached, new, old), after, state)
 
     def _too_far(self, state: Iterate, slope: Float[Array, ""]) -> Bool[Array, ""]:
         """Whether the objective rises at the end of the full step, where its slope along the direction is this."""
         return slope > self.sufficient * state.decrement
 
-    def _search(self, problem: StepProblem, state: Iterate, overshoots: Bool[Array, ""]) -> Float[Array, ""]:
-        """Length of a step: 1, or where that is too far the zero of the slope on (0, 1): Newton in a shrinking
-        bracket."""
-        derivatives = along(problem, state)
+    def _search(
+        self, state: Iterate, looked: Callable[..., Look], end: Look, overshoots: Bool[Array, ""]
+    ) -> Float[Array, ""]:
+        """Length of a step: 1, or where that is too far the zero of the slope on (0, 1).
+
+        looked: what is seen along the direction, a function of the length. end: what is seen at 1.
+        """
         enough = self.sufficient * state.decrement
-        one = jnp.ones_like(state.decrement)
 
         def refine(carry):
             search, count = carry
             for _ in range(self.stride):
-                search = search.narrow(*derivatives(search.length), enough)
+                search = search.narrow(looked(search.length), enough, state)
             return search, count + self.stride
 
         def searching(carry):
@@ -90,8 +137,8 @@ class Newton(eqx.Module):
 
         # In a batch the loop goes on for all until the last has found its length: who needs none has found it.
         needed = overshoots & self._unfinished(state)
-        start = Bracket(0 * one, one, jnp.where(needed, one / 2, one), ~needed)
-        return jax.lax.while_loop(searching, refine, (start, 0))[0].length
+        whole = Bracket(looked(jnp.zeros_like(enough)), end, jnp.ones_like(enough), ~needed)
+        return jax.lax.while_loop(searching, refine, (whole.propose(whole.lowest(state)), 0))[0].length
 
 
 class BatchNewton(Newton):
@@ -102,37 +149,72 @@ class BatchNewton(Newton):
     """
 
     max_iterations: int = eqx.field(static=True, default=20)
-    max_line_search: int = eqx.field(static=True, default=4)
+    max_line_search: int = eqx.field(static=True, default=3)
     tolerance: float = eqx.field(static=True, default=1e-7)
-    stride: int = eqx.field(static=True, default=4, metadata={"absent_from_old_files": True})
+    stride: int = eqx.field(static=True, default=3, metadata={"absent_from_old_files": True})
+
+    def _reduces(self, problem: StepProblem) -> bool:
+        """Never: a batch would compute both branches."""
+        return False
 
     def _iterate(self, problem: StepProblem, state: Iterate) -> Iterate:
         """In a batch forces are evaluated once for all, where each ends: the slope alone says who has overshot."""
-        slope = along(problem, state)(jnp.ones_like(state.decrement))[0]
-        v, twists = state.at(self._search(problem, state, self._too_far(state, slope)))
+        looked = along(problem, state)
+        end = looked(jnp.ones_like(state.decrement))
+        overshoots = self._too_far(state, state.inertial(end.length) + end.slope)
+        v, twists = state.at(self._search(state, looked, end, overshoots))
         return newton_direction(problem, v, twists, problem.local_model(v, twists), state.iteration + 1)
 
 
-class Bracket(NamedTuple):
-    """An interval of step lengths with the zero of the slope inside, and where to look next."""
+class Look(NamedTuple):
+    """The potentials of ground and joints over a step of this length along the direction, and their derivatives, J."""
 
-    low: Float[Array, ""]
-    high: Float[Array, ""]
+    length: Float[Array, ""]
+    value: Float[Array, ""]
+    slope: Float[Array, ""]
+    curvature: Float[Array, ""]
+
+
+class Bracket(NamedTuple):
+    """An interval of step lengths with the zero of the slope inside, and where to look next.
+
+    The objective is a parabola plus potentials that are nearly straight between sharp corners. Newton's guess for the
+    zero is right near a corner, and far off elsewhere. There the tangents at both ends of the interval meet where the
+    corner is, if there is one: the next guess is the lowest point of the parabola plus the greater of the tangents.
+    """
+
+    low: Look
+    high: Look
     length: Float[Array, ""]
     found: Bool[Array, ""]
 
+    def _inside(self, length: Float[Array, ""]) -> Bool[Array, ""]:
+        return (length > self.low.length) & (length < self.high.length)
+
     def propose(self, guess: Float[Array, ""]) -> Bracket:
         """Look at the guess next, or in the middle if it falls outside; not at all if the zero is found."""
-        inside = (guess > self.low) & (guess < self.high)
-        length = jnp.where(inside, guess, (self.low + self.high) / 2)
+        length = jnp.where(self._inside(guess), guess, (self.low.length + self.high.length) / 2)
         return self._replace(length=jnp.where(self.found, self.length, length))
 
-    def narrow(self, slope: Float[Array, ""], curvature: Float[Array, ""], enough: Float[Array, ""]) -> Bracket:
-        """The interval after seeing the slope at `length`; the next guess is Newton's."""
-        low = jnp.where(slope < 0, self.length, self.low)
-        high = jnp.where(slope < 0, self.high, self.length)
+    def narrow(self, seen: Look, enough: Float[Array, ""], state: Iterate) -> Bracket:
+        """The interval after a look at `length`."""
+        slope = state.inertial(seen.length) + seen.slope
+        low, high = (
+            Look(*(jnp.where(seen_there, new, old) for new, old in zip(seen, before, strict=True)))
+            for seen_there, before in ((slope < 0, self.low), (slope >= 0, self.high))
+        )
         found = self.found | (jnp.abs(slope) <= enough)
-        return Bracket(low, high, self.length, found).propose(self.length - slope / curvature)
+        narrower = Bracket(low, high, self.length, found)
+        newton = seen.length - slope / (state.inertial_curvature + seen.curvature)
+        return narrower.propose(jnp.where(narrower._inside(newton), newton, narrower.lowest(state)))
+
+    def lowest(self, state: Iterate) -> Float[Array, ""]:
+        """Where the parabola plus the greater of the tangents at both ends is lowest."""
+        low, high = self.low, self.high
+        gap = (low.value - low.length * low.slope) - (high.value - high.length * high.slope)
+        meeting = gap / (high.slope - low.slope)
+        left, right = (-(state.inertial_slope + end.slope) / state.inertial_curvature for end in (high, low))
+        return jnp.clip(meeting, left, right)
 
 
 class Solution(NamedTuple):
@@ -164,6 +246,10 @@ class Iterate(NamedTuple):
         """Velocity and twists after a step of this length along the direction."""
         moved = zip(self.twists, self.twist_direction, strict=True)
         return self.v + length * self.direction, tuple(u + length * along for u, along in moved)
+
+    def inertial(self, length) -> Float[Array, ""]:
+        """Slope of the quadratic part of the objective after a step of this length, J."""
+        return self.inertial_slope + length * self.inertial_curvature
 
     def goal(self, tolerance: float) -> Float[Array, ""]:
         """Decrement at which the minimum is reached, J."""
@@ -222,41 +308,48 @@ def _direction(problem: StepProblem, v, twists, model: LocalModel, hessian, iter
     )
 
 
-def along(problem: StepProblem, state: Iterate):
-    """First and second derivative of the objective along the direction, J, as a function of the step length."""
+def along(problem: StepProblem, state: Iterate) -> Callable[[Float[Array, ""]], Look]:
+    """What is seen along the direction, as a function of the step length."""
     groups = zip(problem.contacts, state.twists, state.twist_direction, strict=True)
-    lines = [jax.vmap(lambda law, *line: law.along(*line))(group.laws, *line) for group, *line in groups]
+    lines = [jax.vmap(each_line)(group.laws, *line) for group, *line in groups]
 
-    def derivatives(length):
+    def look(length):
         ground = [
-            jax.vmap(each_slope)(line, jnp.broadcast_to(length, len(twists)))
+            jax.vmap(each_look)(line, jnp.broadcast_to(length, len(twists)))
             for line, twists in zip(lines, state.twists, strict=True)
         ]
-        slope, curvature = (total(part.sum() for part in parts) for parts in zip(*ground, strict=True))
+        value, slope, curvature = (total(part.sum() for part in parts) for parts in zip(*ground, strict=True))
         if problem.joints is not None:
-            force, rate = problem.joints.response(state.v + length * state.direction)
+            v = state.v + length * state.direction
+            force, rate = problem.joints.response(v)
+            value = value + problem.joints.potential(v)
             slope = slope - (force * state.direction).sum()
             curvature = curvature + (rate * state.direction**2).sum()
-        inertial = state.inertial_slope + length * state.inertial_curvature
-        return inertial + problem.dt * slope, state.inertial_curvature + problem.dt * curvature
+        return Look(length, *(problem.dt * x for x in (value, slope, curvature)))
 
-    return derivatives
+    return look
 
 
-@jax.jit  # a function of its own, which native code can call for each foot
-def each_slope(line: LawAlongLine, length: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+@jax.jit  # functions of their own, which native code can call for each foot
+def each_line(law: Law, twist: Float[Array, " n"], direction: Float[Array, " n"]) -> LawAlongLine:
+    return law.along(twist, direction)
+
+
+@jax.jit
+def each_look(line: LawAlongLine, length: Float[Array, ""]) -> Derivatives:
     return line.derivatives(length)
 
 
 def _resolution(hessian: Float[Array, "nv nv"], v: Float[Array, " nv"]) -> Float[Array, ""]:
     """Decrement that rounding leaves at the minimum, J.
 
-    A machine with relative spacing e holds v_i to e |v_i|, and makes momenta and twists of it with sums that round
-    alike: say twice that, dv_i = 2 e |v_i|. From the minimum it costs dv'H dv <= nv sum_i H_ii dv_i^2 (Cauchy and
-    Schwarz), and no decrement below that means anything. In float32 an ANYmal (30 kg) that lands at 1.4 m/s has
-    1e-10 J, which is 2e-6 m/s of its mass; at rest it is far below any tolerance, and in float64 always.
+    A machine with relative spacing e holds v_i to e |v_i|, and makes momenta and twists of it with products and sums,
+    each of which rounds alike: say four times that, dv_i = 4 e |v_i|. From the minimum it costs dv'H dv <= nv sum_i
+    H_ii dv_i^2 (Cauchy and Schwarz), and no decrement below that means anything. In float32 an ANYmal (30 kg) that
+    lands at 1.4 m/s has 4e-10 J, which is 4e-6 m/s of its mass; at rest it is far below any tolerance, and in float64
+    always.
     """
-    rounding = 2 * jnp.finfo(v.dtype).eps * v
+    rounding = 4 * jnp.finfo(v.dtype).eps * v
     return len(v) * (jnp.diagonal(hessian) * rounding**2).sum()
 
 

@@ -84,6 +84,10 @@ class Law(eqx.Module):
         return LawAlongLine(self, twist, direction)
 
 
+Derivatives = tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]
+"""A potential on a line of twists, and its first and second derivative there, W."""
+
+
 class LawAlongLine(eqx.Module):
     """A potential restricted to a line of twists. Override where the restriction is cheaper than the law."""
 
@@ -91,11 +95,12 @@ class LawAlongLine(eqx.Module):
     twist: Float[Array, " n"]
     direction: Float[Array, " n"]
 
-    def derivatives(self, t: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """First and second derivative of the potential with respect to t, W."""
-        wrench, stiffness = self.law.response(self.twist + t * self.direction)
+    def derivatives(self, t: Float[Array, ""]) -> Derivatives:
+        """The potential, up to a constant, and its first and second derivative with respect to t, W."""
+        twist = self.twist + t * self.direction
+        wrench, stiffness = self.law.response(twist)
         curvature = (self.direction[:, None] * stiffness * self.direction).sum()
-        return -(wrench * self.direction).sum(), curvature
+        return self.law.potential(twist), -(wrench * self.direction).sum(), curvature
 
 
 class Medium(eqx.Module):

@@ -25,7 +25,7 @@ from jaxtyping import Bool, Float, UInt
 
 from softground.arrays import Array, as_float, is_known
 from softground.errors import MediumError
-from softground.media.base import COMPONENTS, FootInGround, FootMedium, Law, Medium
+from softground.media.base import COMPONENTS, Derivatives, FootInGround, FootMedium, Law, Medium
 from softground.media.parameters import check_not_negative
 from softground.robots.shapes import Shape
 
@@ -63,9 +63,9 @@ class NoisyAlongLine(eqx.Module):
     line: Any
     power: Float[Array, ""]  # W, of the extra wrench along the line
 
-    def derivatives(self, t: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        slope, curvature = self.line.derivatives(t)
-        return slope - self.power, curvature
+    def derivatives(self, t: Float[Array, ""]) -> Derivatives:
+        value, slope, curvature = self.line.derivatives(t)
+        return value - t * self.power, slope - self.power, curvature
 
 
 class Noisy(Medium):

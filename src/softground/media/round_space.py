@@ -38,7 +38,7 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.media.base import FootInGround, Law
+from softground.media.base import Derivatives, FootInGround, Law
 from softground.media.wrench_space import WrenchSpace
 
 HEADINGS = 16
@@ -123,18 +123,20 @@ class RoundAlongLine(eqx.Module):
     rate: Powers  # their change with t, W
     eps: Float[Array, ""]
 
-    def derivatives(self, t: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    def derivatives(self, t: Float[Array, ""]) -> Derivatives:
         centre, cosine, sine = (power + t * rate for power, rate in zip(self.power, self.rate, strict=True))
         centre_rate, cosine_rate, sine_rate = self.rate
         r = jnp.sqrt(cosine**2 + sine**2 + (2 * self.eps) ** 2)
         scores = (r - centre) / self.eps
-        weight = jnp.exp(scores - scores.max())
-        weight = weight / weight.sum()
+        top = scores.max()
+        weight = jnp.exp(scores - top)
+        total = weight.sum()
+        weight = weight / total
         outward = (cosine * cosine_rate + sine * sine_rate) / r
         slopes = outward - centre_rate
         slope = (weight * slopes).sum()
         curvatures = (cosine_rate**2 + sine_rate**2 - outward**2) / r + (slopes - slope) ** 2 / self.eps
-        return slope, (weight * curvatures).sum()
+        return self.eps * (top + jnp.log(total)), slope, (weight * curvatures).sum()
 
 
 class RoundWrenchSpace(WrenchSpace):

@@ -15,6 +15,7 @@ from jax.experimental import pallas as pl
 from jaxtyping import Float
 
 from softground.arrays import Array
+from softground.media.base import Derivatives
 
 #: Lines per GPU block, one per thread, and vertices handled at once by a thread.
 BLOCK, TILE = 128, 7
@@ -28,30 +29,33 @@ class SupportAlongLine(eqx.Module):
     rate: Float[Array, " k"]
     eps: Float[Array, ""]
 
-    def derivatives(self, t: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """First and second derivative with respect to t: mean and variance of the rates under softmax weights."""
-        mean, variance = softmax_moments(self.score, self.rate, t)
-        return self.eps * mean, self.eps * variance
+    def derivatives(self, t: Float[Array, ""]) -> Derivatives:
+        """The derivatives with respect to t are mean and variance of the rates under softmax weights."""
+        normaliser, mean, variance = softmax_moments(self.score, self.rate, t)
+        return self.eps * normaliser, self.eps * mean, self.eps * variance
 
 
 def _moments(score: Float[Array, " k"], rate: Float[Array, " k"], t: Float[Array, ""]):
+    # All sums come before what is made of them: native code has one loop for them.
     scores = score + t * rate
-    weight = jnp.exp(scores - scores.max())
-    total, first = weight.sum(), (weight * rate).sum()
+    top = scores.max()
+    weight = jnp.exp(scores - top)
+    weighted = weight * rate
+    total, first, second = weight.sum(), weighted.sum(), (weighted * rate).sum()
     mean = first / total
-    return mean, (weight * (rate - mean) ** 2).sum() / total
+    return top + jnp.log(total), mean, second / total - mean * mean
 
 
 @custom_vmap
 def softmax_moments(score, rate, t):
-    """Mean and variance of the rates under the weights softmax(score + t rate); not to be differentiated."""
+    """log sum exp(score + t rate), and mean and variance of the rates under its weights; not to be differentiated."""
     return _moments(score, rate, t)
 
 
 @softmax_moments.def_vmap
 def _of_feet(axis_size, batched, *arguments):
     """First batch axis: the feet of one robot. The kernel waits for a second one, the robots."""
-    return _foot_moments(*_broadcast(axis_size, batched, arguments)), (True, True)
+    return _foot_moments(*_broadcast(axis_size, batched, arguments)), (True, True, True)
 
 
 @custom_vmap
@@ -64,8 +68,8 @@ def _of_robots(axis_size, batched, *arguments):
     score, rate, t = _broadcast(axis_size, batched, arguments)
     library = jax.vmap(jax.vmap(_moments))
     if score.dtype == jnp.float64:
-        return library(score, rate, t), (True, True)
-    return jax.lax.platform_dependent(score, rate, t, cuda=batch_moments, default=library), (True, True)
+        return library(score, rate, t), (True, True, True)
+    return jax.lax.platform_dependent(score, rate, t, cuda=batch_moments, default=library), (True, True, True)
 
 
 def _broadcast(axis_size, batched, arguments):
@@ -77,7 +81,7 @@ def _broadcast(axis_size, batched, arguments):
 
 def batch_moments(
     score: Float[Array, "b f k"], rate: Float[Array, "b f k"], t: Float[Array, "b f"], interpret: bool = False
-) -> tuple[Float[Array, "b f"], Float[Array, "b f"]]:
+) -> tuple[Float[Array, "b f"], Float[Array, "b f"], Float[Array, "b f"]]:
     """The moments of many lines in one kernel (`interpret` runs it anywhere, slowly)."""
     from jax.experimental.pallas import triton
 
@@ -94,18 +98,18 @@ def batch_moments(
         _moments_kernel,
         grid=(feet, (batch + extra) // BLOCK),
         in_specs=[lines, lines, values],
-        out_specs=[values, values],
-        out_shape=[jax.ShapeDtypeStruct((feet, batch + extra), score.dtype)] * 2,
+        out_specs=[values, values, values],
+        out_shape=[jax.ShapeDtypeStruct((feet, batch + extra), score.dtype)] * 3,
         interpret=interpret,
         compiler_params=triton.CompilerParams(num_warps=BLOCK // 32, num_stages=1),
     )
-    mean, variance = moments(
+    normaliser, mean, variance = moments(
         vertices_first(score, _NEVER), vertices_first(rate, 0.0), jnp.pad(t.T, ((0, 0), (0, extra)))
     )
-    return mean[:, :batch].T, variance[:, :batch].T
+    return normaliser[:, :batch].T, mean[:, :batch].T, variance[:, :batch].T
 
 
-def _moments_kernel(score, rate, t, mean, variance) -> None:
+def _moments_kernel(score, rate, t, normaliser, mean, variance) -> None:
     """Two sweeps over the vertices: the greatest score, then the sums. Every value is a vector over the block."""
     length = t[0, :]
     tiles = score.shape[1] // TILE
@@ -130,5 +134,6 @@ def _moments_kernel(score, rate, t, mean, variance) -> None:
 
     zero = jnp.zeros_like(length)
     total, first, second = jax.lax.fori_loop(0, tiles, add, (zero, zero, zero))
+    normaliser[0, :] = top + jnp.log(total)
     mean[0, :] = first / total
     variance[0, :] = second / total - (first / total) * (first / total)

@@ -38,7 +38,7 @@ class LocalArrays:
 
 def _on_stack(writer: Writer, array: LocalArray) -> str:
     stored = writer.stored_type(array.kind)
-    memory = writer.reserve(f"[{array.size + LANES[writer.precision]} x {stored}]")  # see also `store`
+    memory = writer.reserve(f"[{array.size + 2 * LANES[writer.precision]} x {stored}]")  # see also `store`
     for index, number in enumerate(array.start or ()):
         place = writer.element(stored, memory, index)
         writer.store(array.kind, writer.constant(array.kind, number), place)
@@ -47,9 +47,9 @@ def _on_stack(writer: Writer, array: LocalArray) -> str:
 
 def _constants(writer: Writer, array: LocalArray) -> str:
     stored = writer.stored_scalar(array.kind)
-    numbers = [*(array.start or ()), *[0] * LANES[writer.precision]]
+    numbers = [*(array.start or ()), *[0] * (2 * LANES[writer.precision])]
     listed = ", ".join(f"{stored} {_stored_constant(writer, array.kind, n)}" for n in numbers)
-    return f"private unnamed_addr constant [{len(numbers)} x {stored}] [{listed}], align 32"
+    return f"private unnamed_addr constant [{len(numbers)} x {stored}] [{listed}], align 64"
 
 
 def _stored_constant(writer: Writer, kind: Kind, number: Number) -> str:

@@ -29,9 +29,18 @@ def keep(build: Builder, flat: tuple[Operand, ...]) -> LocalArray:
         if len(numbers) == len(flat):
             found = LocalArray(flat[0].kind, len(flat), tuple(numbers))
         else:
-            found = filled(build, flat)
+            found = _where_they_are(build, flat) or filled(build, flat)
         build.region.table[key] = found
     return found
+
+
+def _where_they_are(build: Builder, flat: tuple[Operand, ...]) -> LocalArray | None:
+    """The array of which these are all elements in order, if there is one."""
+    array, _ = build.place_of(flat[0]) or (None, None)
+    if array is None or array.size != len(flat):
+        return None
+    in_order = all(build.place_of(x) == (array, build.int(k)) for k, x in enumerate(flat))
+    return array if in_order else None
 
 
 def filled(build: Builder, flat: Sequence[Operand]) -> LocalArray:

@@ -14,8 +14,11 @@ from softground.native.local_arrays import LocalArrays
 from softground.native.operations import OPERATIONS, compute
 from softground.native.program import Compute, ForEach, Load, LocalArray, Store, Value
 from softground.native.traversal import all_used, made
-from softground.native.writer import LANES, Writer
+from softground.native.writer import Writer
 
+#: Rounds in the lanes of a vector: 512 bits. Where registers are shorter LLVM makes two of it, which hide each other's
+#: waiting.
+ROUNDS = {64: 8, 32: 16}
 #: What a round that is none gives to a sum or to the greatest.
 _NOTHING = {"add": 0.0, "max": float("-inf")}
 
@@ -27,7 +30,7 @@ def for_each(writer: Writer, arrays: LocalArrays, statement: ForEach) -> None:
         totals = rounds.loop(1, statement.count)
         writer.names.update(zip(statement.results, totals, strict=True))
         return
-    width = LANES[writer.precision]
+    width = ROUNDS[writer.precision]
     full = statement.count // width * width
     with _spread(writer, statement, width):
         rounds = _Rounds(writer, arrays, statement, 1)

@@ -69,6 +69,7 @@ class Builder:
         self._constants: dict[Any, Constant] = {}
         self._definitions: dict[Value, Compute] = {}
         self._lifted: dict[int, tuple[Any, Operands]] = {}
+        self._places: dict[Operand, tuple[LocalArray, Operand]] = {}  # of values that were loaded
 
     # Constants
 
@@ -140,7 +141,12 @@ class Builder:
             found = Value(array.kind)
             self.add(Load(array, index, found))
             self.region.table[key] = found
+            self._places[found] = array, index
         return found
+
+    def place_of(self, operand: Operand) -> tuple[LocalArray, Operand] | None:
+        """Where a value was loaded from, if it stands there for good."""
+        return self._places.get(operand)
 
     def call(self, function: Function, arguments: tuple[Operand, ...]) -> tuple[Value, ...]:
         """Results of a function, which has no effects: called once for the same arguments."""

@@ -91,7 +91,7 @@ class Writer:
     def reserve(self, type: str) -> str:
         """Memory of the function, taken as it begins: taken inside of a loop it would grow with every round."""
         name = self.fresh()
-        self._reserved.append(f"  {name} = alloca {type}, align 32")
+        self._reserved.append(f"  {name} = alloca {type}, align 64")
         return name
 
     def close_function(self) -> None:

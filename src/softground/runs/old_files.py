@@ -38,10 +38,12 @@ def _as_array(name: str) -> Callable[[Fields], Fields]:
 
 
 def _state(fields: Fields) -> Fields:
-    """Until 0.2 all feet were of one group, whose memory and twists stood alone."""
-    if isinstance(fields["twists"], tuple):
-        return fields
-    return fields | {"memory": (fields["memory"],), "twists": (fields["twists"],)}
+    """Until 0.2 all feet were of one group, whose memory and twists stood alone, and the twists of two steps were kept:
+    the third is put on a line with them, so that extrapolation goes on as it did."""
+    if not isinstance(fields["twists"], tuple):
+        fields = fields | {"memory": (fields["memory"],), "twists": (fields["twists"],)}
+    twists = (u if len(u) > 2 else np.concatenate([u, 2 * u[1:] - u[:1]]) for u in fields["twists"])
+    return fields | {"twists": tuple(twists)}
 
 
 _UPDATES: dict[str, Callable[[Fields], Fields]] = {

@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float, Int
 
 from softground.arrays import Array, as_float, is_known
 from softground.contact.feet import feet_in_ground
+from softground.contact.guess import KEPT
 from softground.contact.newton import Newton
 from softground.contact.problem import StepProblem, Vectors, total
 from softground.errors import OptionError, unknown_name
@@ -49,7 +50,7 @@ class State(eqx.Module):
     q: Float[Array, " nq"]  # generalised position, MuJoCo's qpos
     v: Float[Array, " nv"]  # generalised velocity, MuJoCo's qvel
     memory: tuple[Any, ...]  # of the ground, for each group of feet (`Simulator.groups`), leading axis: its members
-    twists: tuple[Float[Array, "2 _ _"], ...]  # m/s, rad/s, likewise: last step and the one before, surface frame
+    twists: tuple[Float[Array, "3 _ _"], ...]  # m/s, rad/s, likewise: of the last steps, latest first, surface frame
     prints: Prints | None = eqx.field(default=None, metadata={"absent_from_old_files": True})  # if the ground has any
 
 
@@ -166,7 +167,7 @@ class Simulator(eqx.Module):
         groups = self.groups
         lift = None if height is None else (vertical_coordinate(self.robot), jnp.asarray(height))
         q, memory = _start(self.robot, self.ground.surface, groups, jnp.asarray(q), lift)
-        twists = tuple(np.zeros((2, len(group.members), group.size)) for group in groups)
+        twists = tuple(np.zeros((KEPT, len(group.members), group.size)) for group in groups)
         cast = lambda tree: jax.tree.map(lambda x: jnp.asarray(x, dtype), tree)  # noqa: E731
         return State(*cast((0.0, q, v, memory, twists)), prints=fresh_prints(self, dtype))
 
@@ -224,7 +225,9 @@ class Simulator(eqx.Module):
         outcome = outcome_of(self, state, control, groups, kin, placed)
         velocity = outcome.velocity
         q = robot.integrate(state.q, velocity, dt)
-        twists = tuple(jnp.stack([now, last[0]]) for now, last in zip(outcome.guess, state.twists, strict=True))
+        twists = tuple(
+            jnp.concatenate([now[None], last[:-1]]) for now, last in zip(outcome.guess, state.twists, strict=True)
+        )
         after = State(state.time + dt, q, velocity, outcome.memory, twists)
         pushed = zip(groups, placed, outcome.wrenches, strict=True)
         wrench = [group.wrench_in_world(one, wrenches) for group, one, wrenches in pushed]

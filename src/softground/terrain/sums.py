@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float
 
 from softground.arrays import Array
 from softground.errors import MediumError
-from softground.media.base import COMPONENTS, FootInGround, FootMedium, Law, Medium
+from softground.media.base import COMPONENTS, Derivatives, FootInGround, FootMedium, Law, Medium
 from softground.robots.rotations import skew
 from softground.robots.shapes import Shape
 
@@ -62,11 +62,11 @@ class SumAlongLine(eqx.Module):
     lines: tuple[Any, ...]
     weights: tuple[Float[Array, ""], ...]
 
-    def derivatives(self, t: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    def derivatives(self, t: Float[Array, ""]) -> Derivatives:
         parts = [line.derivatives(t) for line in self.lines]
         weights = jnp.stack(self.weights)
-        slopes, curvatures = (jnp.stack(of) for of in zip(*parts, strict=True))
-        return (weights * slopes).sum(), (weights * curvatures).sum()
+        value, slope, curvature = ((weights * jnp.stack(of)).sum() for of in zip(*parts, strict=True))
+        return value, slope, curvature
 
 
 class Sum(Medium):

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.media.base import Law
+from softground.media.base import Derivatives, Law
 
 
 class Motion(eqx.Module):
@@ -165,11 +165,11 @@ class MotionAlongLine(eqx.Module):
     start: Float[Array, " e"]  # m/s
     change: Float[Array, " e"]
 
-    def derivatives(self, t: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """First and second derivative with respect to t, W."""
+    def derivatives(self, t: Float[Array, ""]) -> Derivatives:
         speed = self.start + t * self.change
-        first, second = self.motion.slopes(jnp.maximum(speed, 0.0), jnp.maximum(speed - self.motion.flow, 0.0))
-        return (first * self.change).sum(), (second * self.change**2).sum()
+        speeds = jnp.maximum(speed, 0.0), jnp.maximum(speed - self.motion.flow, 0.0)
+        first, second = self.motion.slopes(*speeds)
+        return self.motion.potential(*speeds), (first * self.change).sum(), (second * self.change**2).sum()
 
 
 class ElementsAlongLine(eqx.Module):
@@ -183,8 +183,7 @@ class ElementsAlongLine(eqx.Module):
     rounding: Float[Array, " e"]  # W
     motion: MotionAlongLine | None = None
 
-    def derivatives(self, t: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """First and second derivative of the potential with respect to t, W."""
+    def derivatives(self, t: Float[Array, ""]) -> Derivatives:
         soft = self.rounding**2 + TINY
         turn = self.b + self.c * t
         square = self.a + t * (self.b + turn) + soft
@@ -194,8 +193,9 @@ class ElementsAlongLine(eqx.Module):
         corner = x * x + soft
         rim = jnp.sqrt(corner)
         share = (1 + x / rim) / 2
-        first, second = (share * slope).sum(), (share * bend + soft / (2 * rim * corner) * slope * slope).sum()
+        value, first = ((x + rim) / 2).sum(), (share * slope).sum()
+        second = (share * bend + soft / (2 * rim * corner) * slope * slope).sum()
         if self.motion is None:
-            return first, second
-        more, bent = self.motion.derivatives(t)
-        return first + more, second + bent
+            return value, first, second
+        more, steeper, bent = self.motion.derivatives(t)
+        return value + more, first + steeper, second + bent

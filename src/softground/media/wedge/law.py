@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.media.base import Law
+from softground.media.base import Derivatives, Law
 from softground.media.round_space import RoundAlongLine, RoundSupport
 from softground.media.support_line import SupportAlongLine
 from softground.media.wrench_space import SupportFunction
@@ -58,9 +58,9 @@ class ForceSetsAlongLine(eqx.Module):
 
     lines: SupportAlongLine  # leading axis: points
 
-    def derivatives(self, t: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        slopes, curvatures = jax.vmap(lambda line: line.derivatives(t))(self.lines)
-        return slopes.sum(), curvatures.sum()
+    def derivatives(self, t: Float[Array, ""]) -> Derivatives:
+        values, slopes, curvatures = jax.vmap(lambda line: line.derivatives(t))(self.lines)
+        return values.sum(), slopes.sum(), curvatures.sum()
 
 
 class WedgeLaw(Law):
@@ -106,12 +106,13 @@ class WedgeAlongLine(eqx.Module):
     slope: Float[Array, ""]  # W, of the parabola at the start
     curvature: Float[Array, ""]  # W
 
-    def derivatives(self, t: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    def derivatives(self, t: Float[Array, ""]) -> Derivatives:
+        value = t * (self.slope + t * self.curvature / 2)
         slope, curvature = self.slope + t * self.curvature, self.curvature
         for line in self.lines:
-            first, second = line.derivatives(t)
-            slope, curvature = slope + first, curvature + second
-        return slope, curvature
+            more, steeper, bent = line.derivatives(t)
+            value, slope, curvature = value + more, slope + steeper, curvature + bent
+        return value, slope, curvature
 
 
 def velocity_maps(points: Float[Array, "*p 3"], components: np.ndarray) -> Float[Array, "*p 3 n"]:

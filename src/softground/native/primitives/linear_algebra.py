@@ -12,7 +12,7 @@ import numpy as np
 
 from softground.native.primitives.table import primitive
 from softground.native.program import Operand
-from softground.native.scalars import Builder, Operands
+from softground.native.scalars import Builder, Operands, operands_of
 from softground.native.sums import total
 
 
@@ -20,9 +20,11 @@ from softground.native.sums import total
 def cholesky(build: Builder, equation, inputs):
     """Lower factors, of the lower triangles."""
     matrices = inputs[0].reshape(-1, *inputs[0].shape[-2:])
-    factors = [factor(build, matrix)[0] for matrix in matrices]
-    for matrix, lower in zip(matrices, factors, strict=True):
-        build.region.table["factor of", _identity(lower)] = matrix
+    factors = []
+    for matrix in matrices:
+        lower, inverse = factor(build, matrix)
+        build.region.table["factor of", _identity(lower)] = matrix, inverse
+        factors.append(lower)
     return _stacked(factors, inputs[0].shape)
 
 
@@ -57,26 +59,45 @@ def triangular_solve(build: Builder, equation, inputs):
 
 def _solve_columns(build: Builder, matrix, columns, lower: bool, transposed: bool, unit: bool) -> Operands:
     solved = []
+    name = _identity(matrix)
+    known, inverse = (build.region.find(("factor of", name)) if lower and not unit else None) or (None, None)
     for column in columns.T:
-        half = ("half solution", _identity(matrix), _identity(column))
-        system = build.region.find(half) if lower and transposed and not unit else None
+        half = ("half solution", name, _identity(column))
+        system = build.region.find(half) if known is not None and transposed else None
         if system is not None:
             solved.append(solve_from_last(build, *system))
             continue
-        solution = _substitute(build, matrix.T if transposed else matrix, column, lower != transposed, unit)
-        known = build.region.find(("factor of", _identity(matrix))) if lower and not transposed and not unit else None
-        if known is not None:
-            build.region.table["half solution", _identity(matrix), _identity(solution)] = (known, column)
+        solution = _substitute(build, matrix.T if transposed else matrix, column, lower != transposed, unit, inverse)
+        if known is not None and not transposed:
+            build.region.table["half solution", name, _identity(solution)] = (known, column)
         solved.append(solution)
     return np.stack(solved, 1) if solved else columns
 
 
 def solve_from_last(build: Builder, matrix: Operands, right: Operands) -> Operands:
-    """Solution of a positive definite system, of which the lower triangle is read, eliminating the last row first."""
+    """Solution of a positive definite system, of which the lower triangle is read, eliminating the last row first.
+
+    By factors L D L' with ones on the diagonal of L: a division for every pivot, and no root to wait for.
+    """
     turned = np.where(np.tri(len(matrix), dtype=bool), matrix, matrix.T)[::-1, ::-1]
-    lower, inverse = factor(build, turned)
-    half = _substitute(build, lower, right[::-1], True, False, inverse)
-    return _substitute(build, lower.T, half, False, False, inverse)[::-1]
+    lower, inverse = _unit_factor(build, turned)
+    half = _substitute(build, lower, right[::-1], True, True)
+    middle = operands_of([build.compute("mul", x, y) for x, y in zip(half, inverse, strict=True)], half.shape)
+    return _substitute(build, lower.T, middle, False, True)[::-1]
+
+
+def _unit_factor(build: Builder, matrix: Operands) -> tuple[Operands, list[Operand]]:
+    """L, without its diagonal of ones, and the inverse of D, of a positive definite matrix L D L'."""
+    size = len(matrix)
+    lower, scaled = (np.full((size, size), build.float(0.0), object) for _ in range(2))  # scaled: L D
+    inverse: list[Operand] = []
+    for j in range(size):
+        pivot = _less_products(build, matrix[j, j], lower[j, :j], scaled[j, :j])
+        inverse.append(build.compute("div", build.float(1.0), pivot))
+        for i in range(j + 1, size):
+            scaled[i, j] = _less_products(build, matrix[i, j], lower[i, :j], scaled[j, :j])
+            lower[i, j] = build.compute("mul", scaled[i, j], inverse[j])
+    return lower, inverse
 
 
 def _substitute(

@@ -84,10 +84,7 @@ def dot(build: Builder, equation, inputs):
         _batch_free_sum(array, batch, summed)
         for array, batch, summed in zip(inputs, (a_batch, b_batch), (a_sum, b_sum), strict=True)
     )
-    result = np.empty((a.shape[0], a.shape[1], b.shape[1]), object)
-    for k in range(len(result)):
-        result[k] = products_rolled_if_large(build, a[k], b[k])
-    return result.reshape(equation.outvars[0].aval.shape)
+    return products_rolled_if_large(build, a, b).reshape(equation.outvars[0].aval.shape)
 
 
 def _batch_free_sum(array: Operands, batch, summed) -> Operands:

@@ -43,7 +43,7 @@ from softground.contact.newton import Newton
 from softground.contact.problem import Contacts, StepProblem
 from softground.contact.solve import solve
 from softground.errors import MediumError
-from softground.media.base import Law
+from softground.media.base import Derivatives, Law
 from softground.media.round_space import RoundWrenchSpace
 from softground.planning.blocks import Block
 from softground.planning.dynamics.base import (
@@ -100,13 +100,14 @@ class BarrierAlongLine(eqx.Module):
     rate: Float[Array, " k"]
     mu: float | Float[Array, ""]
 
-    def derivatives(self, t: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """First and second derivative with respect to t, W."""
+    def derivatives(self, t: Float[Array, ""]) -> Derivatives:
         score = self.score + t * self.rate
         weight = 1 / (score + normaliser(score))
         square = weight**2
         mean = (square * self.rate).sum() / square.sum()
-        return -self.mu * (weight * self.rate).sum(), self.mu * (square * (self.rate - mean) ** 2).sum()
+        value = (jnp.log(weight) - weight * score).sum()
+        slope, curvature = -(weight * self.rate).sum(), (square * (self.rate - mean) ** 2).sum()
+        return self.mu * value, self.mu * slope, self.mu * curvature
 
 
 @jax.custom_jvp
