@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 from softground.lazy import lazily
 
 if TYPE_CHECKING:  # what `__getattr__` finds, for editors and type checkers
-    from softground.bridges import viewer
+    from softground.bridges import mujoco, viewer
     from softground.bridges.animation import animate
     from softground.bridges.viewer import LiveSettings, view_live, view_run
 
 __all__ = [
     "LiveSettings",
     "animate",
+    "mujoco",
     "view_live",
     "view_run",
     "viewer",

@@ -1,0 +1,442 @@
+"""Ground that yields, beside a model and data of MuJoCo.
+
+A step is MuJoCo's own, but for the ground's wrenches, which must answer to the velocity with which the step ends. So it
+is taken with the wrenches of the last step (`v_ref`), the convex problem of `pushing.py` says which wrenches go with
+the velocity that they make, and the step is taken again with those. Without constraints MuJoCo's answer is linear and
+that is all. With them it is so only as long as none begins or ceases to act: then the step is repeated, from the
+wrenches just found, until the ends of the step in which the ground believes and MuJoCo's agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+
+from softground.bridges.mujoco.answering import (
+    Rates,
+    constraint_stiffness,
+    full_mass,
+    integrator_of,
+    is_affine,
+    stands_alone,
+    tree_pattern,
+)
+from softground.bridges.mujoco.carrying import Carrier, Pose, Posture, carrier_of, model_name
+from softground.bridges.mujoco.floor import refuse_floor
+from softground.bridges.mujoco.pushing import Given, Memory, Push, Touching, push, untouched
+from softground.contact.newton import Newton
+from softground.errors import OptionError, SoftgroundError, unknown_name
+from softground.media.base import Medium
+from softground.native.direct import Direct
+from softground.native.errors import NotNative
+from softground.native.parts import say_why_not
+from softground.robots.shapes import Shape
+from softground.simulation.ground import Ground as SoftGround
+from softground.simulation.groups import groups_of_bodies, groups_under_feet
+
+BACKENDS = ("native", "xla")
+STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
+"""What an integrator changes: time, positions, velocities, activations, and what plugins and delays remember."""
+
+
+class Ground:
+    """Ground that yields under the feet of a MuJoCo model.
+
+        ground = sg.mujoco.Ground(model, sg.sand(), feet=["left_foot", "right_foot"])
+        while data.time < 10:
+            ground.step(model, data)  # in place of mujoco.mj_step(model, data)
+
+    model: is read and never written. Its rigid floor must not touch what meets this ground (`take_out_floor`).
+    ground: a medium, or `sg.Ground(medium, surface)`.
+    feet: names of bodies, geoms or sites, or names with shapes; None: those marked in the file.
+    contacts: "feet"; "all" collision geometry; or names of bodies and geoms that meet the ground beside the feet.
+    posture: in which the soles are down: qpos, a keyframe or joint values; by default keyframe "home" or "stand" or qpos0.
+    tolerance: m/s and rad/s, by which the velocity of a foot that the ground saw and MuJoCo's may differ.
+    rounds: at most, in a step with constraints.
+    backend: "native" makes machine code, some seconds of work once for a model; "xla" starts sooner, and is slower.
+
+    The ground's wrenches are rows of `data.xfrc_applied`, so that MuJoCo's force sensors, `cfrc_ext` and whoever asks
+    `mj_rnePostConstraint` see them; they stay there after the step. A row that the user writes is the user's, and the
+    ground adds its own to it.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        ground: SoftGround | Medium,
+        feet: Iterable[str] | Mapping[str, Shape] | None = None,
+        *,
+        contacts: str | Iterable[str] = "feet",
+        posture: Posture = None,
+        tolerance: float = 1e-6,
+        rounds: int = 20,
+        solver: Newton | None = None,
+        backend: str = "native",
+    ):
+        _check_model(model)
+        if backend not in BACKENDS:
+            raise OptionError(unknown_name("backend", backend, BACKENDS))
+        if not tolerance > 0 or rounds < 1:
+            raise OptionError(f"tolerance must be positive and rounds at least 1, got {tolerance} and {rounds}")
+        soft = ground if isinstance(ground, SoftGround) else SoftGround(ground)
+        if soft.footprints is not None:
+            raise OptionError("footprints are not kept in MuJoCo yet: leave them out, or use sg.Simulator")
+        self.model = model
+        self.ground = soft
+        self.carrier = carrier_of(model, feet, contacts, posture)
+        refuse_floor(model, self.carrier.touched)
+        self._tolerance, self._rounds = float(tolerance), int(rounds)
+        with jax.enable_x64(True):
+            groups = (
+                *groups_under_feet(soft.medium, self.carrier),  # type: ignore[arg-type]
+                *groups_of_bodies(soft.bodies or soft.medium, self.carrier),  # type: ignore[arg-type]
+            )
+        self._solver = Newton() if solver is None else solver
+        self._groups = groups
+        self._backend = backend
+        self._programs: dict[bool, Any] = {}
+        self._beside: dict[int, _Beside] = {}
+        self._last: _Beside | None = None
+
+    @property
+    def foot_names(self) -> tuple[str, ...]:
+        """In the order of all that is said of feet."""
+        return tuple(foot.name for foot in self.carrier.feet)
+
+    # -- the step ------------------------------------------------------------------------------------------
+
+    def step(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        """Advance by `model.opt.timestep`, as `mj_step` does."""
+        beside = self._of(model, data)
+        beside.check_state()
+        mujoco.mj_step1(model, data)
+        beside.solve()
+        beside.commit()
+
+    def forward(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        """What `mj_forward` does: all forces of the step that begins now, the ground's included; nothing advances."""
+        beside = self._of(model, data)
+        beside.check_state()
+        mujoco.mj_step1(model, data)
+        beside.solve()
+        beside.back()
+
+    @contextmanager
+    def attached(self, model: mujoco.MjModel, data: mujoco.MjData) -> Iterator[Ground]:
+        """Inside of this, `mj_step(model, data)` meets the ground, for those who cannot change that call.
+
+        MuJoCo calls Python in the middle of its step, through the one passive-force callback that it has (an earlier
+        one is put back at the end). What `mjcb_control` does comes after it: set `data.ctrl` before the step instead.
+        """
+        beside = self._of(model, data)
+        before = mujoco.get_mjcb_passive()
+
+        def passive(_model: mujoco.MjModel, _data: mujoco.MjData) -> None:
+            if before is not None:
+                before(_model, _data)
+            if _data._address == data._address:
+                beside.meet()
+
+        mujoco.set_mjcb_passive(passive)
+        try:
+            yield self
+        finally:
+            mujoco.set_mjcb_passive(before)
+
+    def reset(self, data: mujoco.MjData) -> None:
+        """Forget what the ground remembers, and take its wrenches out of `data`: after putting a robot elsewhere.
+
+        A clock that goes back (`mj_resetData`) does this by itself.
+        """
+        self._of(self.model, data).reset()
+
+    # -- what happened in the last step ----------------------------------------------------------------------
+
+    @property
+    def wrenches(self) -> np.ndarray:
+        """(feet, 6) force (N) and torque (N m) of the ground on each foot, about its origin, world frame."""
+        return self._seen.push.wrench_world
+
+    @property
+    def body_wrenches(self) -> np.ndarray:
+        """(bodies, 6) the same of bodies beside the feet, about the body's origin."""
+        return self._seen.push.body_wrench_world
+
+    @property
+    def depth(self) -> np.ndarray:
+        """(feet,) m, positive below the surface, where the step began."""
+        return self._seen.push.depth
+
+    @property
+    def power(self) -> float:
+        """W, of the ground on the robot as the step ends: at most what elastic ground gives back."""
+        return float(self._seen.push.power)
+
+    @property
+    def stored_energy(self) -> float:
+        """J, elastic, in the ground as the step began."""
+        return float(self._seen.push.stored)
+
+    @property
+    def last(self) -> Push:
+        """All that is known of it, in arrays that the next step writes to."""
+        return self._seen.push
+
+    @property
+    def mismatch(self) -> float:
+        """m/s, rad/s: by which the end of the step that the ground saw differs from MuJoCo's, at the feet."""
+        return self._seen.mismatch
+
+    @property
+    def rounds(self) -> int:
+        """How often the step was taken again with the ground's wrenches."""
+        return self._seen.rounds
+
+    @property
+    def converged(self) -> bool:
+        """Whether the ground's problem was solved, and agrees with MuJoCo's end of the step."""
+        return bool(self._seen.push.converged) and self._seen.mismatch <= self._tolerance
+
+    @property
+    def _seen(self) -> _Beside:
+        if self._last is None:
+            raise OptionError("no step has been taken on this ground yet")
+        return self._last
+
+    # -- made once ----------------------------------------------------------------------------------------
+
+    def _of(self, model: mujoco.MjModel, data: mujoco.MjData) -> _Beside:
+        """What is kept beside this data."""
+        last = self._last
+        if last is not None and last.data is data and last.model is model:
+            return last
+        if model._address != self.model._address:
+            raise OptionError("this ground was made for another model: make one for each, Ground(model, ...)")
+        beside = self._beside.get(data._address)
+        if beside is None:
+            beside = self._beside[data._address] = _Beside(self, model, data)
+        beside.model, beside.data = model, data
+        self._last = beside
+        return beside
+
+    def program(self, data: mujoco.MjData, of_dofs: bool) -> Any:
+        """The program of a step in which constraints are of single dofs, or of any kind."""
+        if of_dofs not in self._programs:
+            with jax.enable_x64(True):
+                self._programs[of_dofs] = _program(self.touching(data), self.example(data, of_dofs), self._backend)
+        return self._programs[of_dofs]
+
+    def touching(self, data: mujoco.MjData) -> Touching:
+        """What meets the ground."""
+        rates, pattern = Rates(self.model, data), tree_pattern(self.model)
+        return Touching(self.carrier, self._groups, self.ground.surface, self._solver, rates, pattern)
+
+    def example(self, data: mujoco.MjData, of_dofs: bool) -> Given:
+        """Arrays of which a step is made, those of MuJoCo where they are."""
+        nv, touched = self.model.nv, len(self.carrier.touched)
+        touching = self.touching(data)
+        with jax.enable_x64(True):
+            memory = jax.jit(lambda pose: untouched(touching, pose))(_pose(data))
+        return Given(
+            pose=_pose(data),
+            dt=np.array(float(self.model.opt.timestep)),
+            mass=np.eye(nv),
+            rates=touching.rates.values,
+            stiffness=np.zeros(nv) if of_dofs else np.zeros((nv, nv)),
+            velocity=np.zeros(nv),
+            reference=data.qvel,
+            xfrc_applied=data.xfrc_applied,
+            applied=np.zeros((touched, 6)),
+            pushed=np.zeros((touched, 6)),
+            memory=jax.tree.map(np.array, memory),
+        )
+
+
+class _Beside:
+    """What the ground keeps beside one MjData."""
+
+    def __init__(self, ground: Ground, model: mujoco.MjModel, data: mujoco.MjData):
+        self.ground, self.model, self.data = ground, model, data
+        self.integrate = integrator_of(model)
+        self.affine, self.integrator = is_affine(model), int(model.opt.integrator)
+        self.touched = np.array(ground.carrier.touched)
+        self.state = np.empty(mujoco.mj_stateSize(model, STATE))
+        self.mismatch, self.rounds, self.time = 0.0, 0, data.time
+        self.pending = False
+        mujoco.mj_fwdPosition(model, data)
+        self.given = ground.example(data, True)
+        self.dense = np.zeros((model.nv, model.nv))
+        self.memories = (self.given.memory, jax.tree.map(np.copy, self.given.memory))
+        self.now = 0
+        self.push: Push = ground.program(data, True).results()
+        self.calls: dict[tuple[bool, int], Callable[[], None]] = {}
+
+    def call(self, of_dofs: bool) -> None:
+        """The ground's part of the step."""
+        key = of_dofs, self.now
+        if key not in self.calls:
+            stiffness = self.given.stiffness if of_dofs else self.dense
+            given = self.given._replace(memory=self.memories[self.now], stiffness=stiffness)
+            results = self.push._replace(memory=self.memories[1 - self.now])
+            self.calls[key] = self.ground.program(self.data, of_dofs).bound((given,), results)
+        self.calls[key]()
+
+    def check_state(self) -> None:
+        """OptionError where the state is not finite; a clock that went back makes the ground forget."""
+        data = self.data
+        if not np.isfinite(data.qpos.dot(data.qpos) + data.qvel.dot(data.qvel)):
+            _refuse_state(self.model, data)
+        if data.time < self.time:
+            self.reset()
+        self.pending = False
+
+    def solve(self) -> None:
+        """Take the step from positions and velocities to its end; `back` undoes the last part."""
+        model, data, given = self.model, self.data, self.given
+        if int(model.opt.integrator) != self.integrator:
+            raise OptionError("model.opt.integrator has changed since the ground was made: make a new one")
+        given.dt[()] = model.opt.timestep
+        mujoco.mj_fwdActuation(model, data)
+        full_mass(model, data, given.mass)
+        np.copyto(given.velocity, data.qvel)
+        mujoco.mj_getState(model, data, self.state, STATE)
+        self.end()
+        push, rounds = self.push, 0
+        while True:
+            of_dofs = self.answer()
+            self.call(of_dofs)
+            if not push.changed:
+                self.mismatch = 0.0
+                break
+            if not push.finite:
+                raise SoftgroundError(f"the step at {self.state[0]:g} s has no finite solution: see data.warning")
+            data.xfrc_applied[self.touched] = push.applied
+            np.copyto(given.applied, push.applied)
+            np.copyto(given.pushed, push.pushed)
+            mujoco.mj_setState(model, data, self.state, STATE)
+            self.end()
+            rounds += 1
+            if self.affine and not data.nefc:
+                self.mismatch = 0.0
+                break
+            self.mismatch = float(np.abs(push.jacobian @ (data.qvel - push.velocity)).max())
+            if self.mismatch <= self.ground._tolerance or rounds >= self.ground._rounds:
+                break
+        self.rounds = rounds
+
+    def end(self) -> None:
+        """The end of MuJoCo's step, with the forces that are applied now."""
+        model, data = self.model, self.data
+        mujoco.mj_fwdAcceleration(model, data)
+        mujoco.mj_fwdConstraint(model, data)
+        if model.nsensor:
+            mujoco.mj_sensorAcc(model, data)
+        mujoco.mj_checkAcc(model, data)
+        self.integrate(model, data)
+
+    def answer(self) -> bool:
+        """Bring the stiffness of MuJoCo's constraints up to date; whether all are of single dofs."""
+        model, data = self.model, self.data
+        if not data.nefc:
+            self.given.stiffness.fill(0.0)
+            return True
+        of_dofs = stands_alone(model, data)
+        into = self.given.stiffness if of_dofs else self.dense
+        np.copyto(into, constraint_stiffness(model, data, of_dofs))
+        return of_dofs
+
+    def commit(self) -> None:
+        """The step is over: what the ground remembers from here on."""
+        self.now = 1 - self.now
+        self.time = self.data.time
+
+    def back(self) -> None:
+        """To where the step began."""
+        mujoco.mj_setState(self.model, self.data, self.state, STATE)
+
+    def meet(self) -> None:
+        """From inside of MuJoCo's step, after its passive forces: leaves the ground's wrenches in xfrc_applied.
+
+        MuJoCo may ask several times for one step (`mj_forward`), so it is over when the next one begins.
+        """
+        model, data = self.model, self.data
+        if self.pending and data.time > self.time:
+            self.commit()
+        self.check_state()
+        mujoco.mj_referenceConstraint(model, data)
+        mujoco.mj_rne(model, data, 0, data.qfrc_bias)
+        self.solve()
+        self.back()
+        self.time, self.pending = data.time, True
+        self.ground._last = self
+
+    def reset(self) -> None:
+        data = self.data
+        rows = data.xfrc_applied[self.touched]
+        own = (rows == self.given.applied).all(1, keepdims=True)
+        data.xfrc_applied[self.touched] = np.where(own, rows - self.given.pushed, rows)
+        self.given.applied[:] = self.given.pushed[:] = 0.0
+        mujoco.mj_fwdPosition(self.model, data)
+        fresh = self.ground.example(data, True).memory
+        jax.tree.map(np.copyto, self.memories[self.now], fresh)
+        self.time, self.pending = data.time, False
+
+
+class _ByXla:
+    """What `Direct` is, through XLA."""
+
+    def __init__(self, function: Callable, example: Given):
+        self._function = jax.jit(function)
+        self._shapes = jax.eval_shape(function, example)
+
+    def results(self) -> Push:
+        return jax.tree.map(lambda shape: np.zeros(shape.shape, shape.dtype), self._shapes)
+
+    def bound(self, arguments: tuple, results: Push) -> Callable[[], None]:
+        def call() -> None:
+            with jax.enable_x64(True):
+                jax.tree.map(np.copyto, results, jax.tree.map(np.asarray, self._function(*arguments)))
+
+        return call
+
+
+def _program(touching: Touching, example: Given, backend: str) -> Any:
+    def function(given: Given) -> Push:
+        return push(touching, given)
+
+    if backend == "native":
+        try:
+            return Direct(function, example)
+        except NotNative as reason:
+            say_why_not("steps in MuJoCo", str(reason))
+    return _ByXla(function, example)
+
+
+def _pose(data: mujoco.MjData) -> Pose:
+    return Pose(data.xpos, data.xmat, data.xipos, data.subtree_com, data.cdof)
+
+
+def _check_model(model: mujoco.MjModel) -> None:
+    if not isinstance(model, mujoco.MjModel):
+        raise OptionError(f"Ground needs a mujoco.MjModel, got {type(model).__name__}")
+    integrator_of(model)
+    asleep = getattr(mujoco.mjtEnableBit, "mjENBL_SLEEP", None)
+    if asleep is not None and model.opt.enableflags & int(asleep):
+        raise OptionError("bodies that sleep would not feel the ground: switch sleeping off in model.opt.enableflags")
+
+
+def _refuse_state(model: mujoco.MjModel, data: mujoco.MjData) -> None:
+    for name in ("qpos", "qvel"):
+        values = getattr(data, name)
+        where = np.flatnonzero(~np.isfinite(values)).tolist()
+        if where:
+            raise OptionError(
+                f"{model_name(model)}: data.{name} must be finite, got {values[where]} at entries {where} "
+                f"(time {data.time:g} s)"
+            )
