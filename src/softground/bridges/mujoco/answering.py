@@ -24,20 +24,22 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from softground.arrays import Array
+from softground.bridges.mujoco.calls import Call
 from softground.errors import OptionError
 
-QUADRATIC, CONE = 1, 4  # mjtConstraintState
+INSIDE = 1 - 1e-9
+"""Share of a bound below which a force is not at it."""
 EULER, RK4, IMPLICIT, IMPLICITFAST = 0, 1, 2, 3  # mjtIntegrator
 
 
-def integrator_of(model: mujoco.MjModel):
-    """MuJoCo's function that ends the step; OptionError for one that evaluates forces several times."""
+def integrator_of(model: mujoco.MjModel) -> str:
+    """Name of MuJoCo's function that ends the step; OptionError for one that evaluates forces several times."""
     if model.opt.integrator == RK4:
         raise OptionError(
             "model.opt.integrator is RK4, which asks for the forces of four moments of a step: on ground that is met "
             "implicitly there is one. Write model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST"
         )
-    return mujoco.mj_Euler if model.opt.integrator == EULER else mujoco.mj_implicit
+    return "mj_Euler" if model.opt.integrator == EULER else "mj_implicit"
 
 
 def tree_pattern(model: mujoco.MjModel) -> Bool[np.ndarray, "nv nv"]:
@@ -95,20 +97,38 @@ def answering_mass(
 
 
 def constraint_stiffness(model: mujoco.MjModel, data: mujoco.MjData, of_dofs: bool) -> np.ndarray:
-    """K of the constraints that `mj_fwdConstraint` found to be quadratic; of_dofs: the diagonal, which is all.
-
-    Of a contact that slides (on an elliptic cone) the normal direction counts: to hold a constraint for softer than it
-    is costs rounds, to hold it for harder could make them diverge.
-    """
-    state = data.efc_state
-    weight = np.where(state == QUADRATIC, data.efc_D, 0.0)
-    if model.opt.cone and data.ncon:
-        sliding = state == CONE
-        if sliding.any():
-            first = [address for address in data.contact.efc_address if address >= 0 and sliding[address]]
-            weight[first] = data.efc_D[first]
+    """K of the constraints that `mj_fwdConstraint` found to act; of_dofs: the diagonal, which is all."""
+    weight = data.efc_D * quadratic(model, data)
     jacobian = _dense_jacobian(model, data)
     return weight @ (jacobian * jacobian) if of_dofs else (jacobian.T * weight) @ jacobian
+
+
+def quadratic(model: mujoco.MjModel, data: mujoco.MjData) -> Bool[np.ndarray, " nefc"]:
+    """Which rows of MuJoCo's constraints are where their cost is quadratic, by their forces.
+
+    Equalities are; dry friction is below its bound; limits and contacts are where they push, and of a contact on an
+    elliptic cone that slides only the normal direction: to hold a constraint for softer than it is costs rounds, to
+    hold it for harder could make them diverge. (efc_state should say so, and was seen not to be up to date.)
+    """
+    force, equalities, frictions = data.efc_force, data.ne, data.ne + data.nf
+    found = force > 0
+    found[:equalities] = True
+    if data.nf:
+        rubbing = slice(equalities, frictions)
+        found[rubbing] = np.abs(force[rubbing]) < INSIDE * data.efc_frictionloss[rubbing]
+    if data.ncon and model.opt.cone:
+        _stick_or_slide(data, force, found)
+    return found
+
+
+def _stick_or_slide(data: mujoco.MjData, force: np.ndarray, found: np.ndarray) -> None:
+    """Rows of contacts on elliptic cones."""
+    for contact in data.contact:
+        first, count = contact.efc_address, contact.dim
+        if first >= 0:
+            along = force[first + 1 : first + count] / contact.friction[: count - 1]
+            sticks = np.sqrt(along @ along) < INSIDE * force[first]
+            found[first + 1 : first + count] = sticks
 
 
 def _dense_jacobian(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
@@ -126,12 +146,11 @@ def stands_alone(model: mujoco.MjModel, data: mujoco.MjData) -> bool:
     return not (data.ncon or data.ne or model.ntendon)
 
 
-def full_mass(model: mujoco.MjModel, data: mujoco.MjData, into: np.ndarray) -> None:
-    """M, as `mj_fwdPosition` has left it."""
-    if hasattr(data, "qM"):  # before MuJoCo 3.4 or so
-        mujoco.mj_fullM(model, into, data.qM)
-    else:
-        mujoco.mj_fullM(model, data, into)
+def full_mass(model: mujoco.MjModel, data: mujoco.MjData, into: np.ndarray) -> Call:
+    """The call that writes M, as `mj_fwdPosition` has left it."""
+    if hasattr(data, "qM"):  # the order of arguments has changed with it
+        return "mj_fullM", (model, into, data.qM)
+    return "mj_fullM", (model, data, into)
 
 
 def is_affine(model: mujoco.MjModel) -> bool:

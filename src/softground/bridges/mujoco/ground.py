@@ -9,12 +9,12 @@ wrenches just found, until the ends of the step in which the ground believes and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import isfinite
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import mujoco
 import numpy as np
 
@@ -27,9 +27,10 @@ from softground.bridges.mujoco.answering import (
     stands_alone,
     tree_pattern,
 )
-from softground.bridges.mujoco.carrying import Carrier, Pose, Posture, carrier_of, model_name
+from softground.bridges.mujoco.calls import Call, at_once, one_by_one
+from softground.bridges.mujoco.carrying import Pose, Posture, carrier_of, model_name
 from softground.bridges.mujoco.floor import refuse_floor
-from softground.bridges.mujoco.pushing import Given, Memory, Push, Touching, push, untouched
+from softground.bridges.mujoco.pushing import Given, Push, Touching, push, untouched
 from softground.contact.newton import Newton
 from softground.errors import OptionError, SoftgroundError, unknown_name
 from softground.media.base import Medium
@@ -74,7 +75,7 @@ class Ground:
         *,
         contacts: str | Iterable[str] = "feet",
         posture: Posture = None,
-        tolerance: float = 1e-6,
+        tolerance: float = 1e-5,
         rounds: int = 20,
         solver: Newton | None = None,
         backend: str = "native",
@@ -232,6 +233,15 @@ class Ground:
                 self._programs[of_dofs] = _program(self.touching(data), self.example(data, of_dofs), self._backend)
         return self._programs[of_dofs]
 
+    def in_a_row(self, calls: Sequence[Call]) -> Callable[[], None]:
+        """Calls of MuJoCo's functions as one."""
+        if self._backend == "native":
+            try:
+                return at_once(calls)
+            except NotNative as reason:
+                say_why_not("calls of MuJoCo", str(reason))
+        return one_by_one(calls)
+
     def touching(self, data: mujoco.MjData) -> Touching:
         """What meets the ground."""
         rates, pattern = Rates(self.model, data), tree_pattern(self.model)
@@ -262,8 +272,7 @@ class _Beside:
     """What the ground keeps beside one MjData."""
 
     def __init__(self, ground: Ground, model: mujoco.MjModel, data: mujoco.MjData):
-        self.ground, self.model, self.data = ground, model, data
-        self.integrate = integrator_of(model)
+        self.ground, self.model, self.data, self.opt = ground, model, data, model.opt
         self.affine, self.integrator = is_affine(model), int(model.opt.integrator)
         self.touched = np.array(ground.carrier.touched)
         self.state = np.empty(mujoco.mj_stateSize(model, STATE))
@@ -276,21 +285,47 @@ class _Beside:
         self.now = 0
         self.push: Push = ground.program(data, True).results()
         self.calls: dict[tuple[bool, int], Callable[[], None]] = {}
+        self.begin, self.again = (ground.in_a_row(calls) for calls in self._mujocos_part())
+
+    def _mujocos_part(self) -> tuple[list[Call], list[Call]]:
+        """Calls from positions and velocities to the end of the step with the wrenches that are applied, and those that
+        take the step again with the ground's new ones."""
+        model, data, given, push = self.model, self.data, self.given, self.push
+        here = (model, data)
+        end: list[Call] = [("mj_fwdAcceleration", here), ("mj_fwdConstraint", here)]
+        end += [("mj_sensorAcc", here)] if model.nsensor else []
+        end += [("mj_checkAcc", here), (integrator_of(model), here)]
+        begin: list[Call] = [
+            ("mj_fwdActuation", here),
+            full_mass(model, data, given.mass),
+            ("mju_copy", (given.velocity, data.qvel)),
+            ("mj_getState", (*here, self.state, int(STATE))),
+        ]
+        rows = zip(self.touched, push.applied, strict=True)
+        again: list[Call] = [
+            *(("mju_copy", (data.xfrc_applied[body], row)) for body, row in rows),
+            ("mju_copy", (given.applied.reshape(-1), push.applied.reshape(-1))),
+            ("mju_copy", (given.pushed.reshape(-1), push.pushed.reshape(-1))),
+            ("mj_setState", (*here, self.state, int(STATE))),
+        ]
+        return begin + end, again + end
 
     def call(self, of_dofs: bool) -> None:
         """The ground's part of the step."""
-        key = of_dofs, self.now
-        if key not in self.calls:
+        call = self.calls.get((of_dofs, self.now))
+        if call is None:
             stiffness = self.given.stiffness if of_dofs else self.dense
             given = self.given._replace(memory=self.memories[self.now], stiffness=stiffness)
             results = self.push._replace(memory=self.memories[1 - self.now])
-            self.calls[key] = self.ground.program(self.data, of_dofs).bound((given,), results)
-        self.calls[key]()
+            call = self.ground.program(self.data, of_dofs).bound((given,), results)
+            self.calls[of_dofs, self.now] = call
+        call()
 
     def check_state(self) -> None:
         """OptionError where the state is not finite; a clock that went back makes the ground forget."""
         data = self.data
-        if not np.isfinite(data.qpos.dot(data.qpos) + data.qvel.dot(data.qvel)):
+        q, v = data.qpos, data.qvel
+        if not isfinite(q.dot(q) + v.dot(v)):
             _refuse_state(self.model, data)
         if data.time < self.time:
             self.reset()
@@ -298,47 +333,26 @@ class _Beside:
 
     def solve(self) -> None:
         """Take the step from positions and velocities to its end; `back` undoes the last part."""
-        model, data, given = self.model, self.data, self.given
-        if int(model.opt.integrator) != self.integrator:
+        data, opt, push = self.data, self.opt, self.push
+        if opt.integrator != self.integrator:
             raise OptionError("model.opt.integrator has changed since the ground was made: make a new one")
-        given.dt[()] = model.opt.timestep
-        mujoco.mj_fwdActuation(model, data)
-        full_mass(model, data, given.mass)
-        np.copyto(given.velocity, data.qvel)
-        mujoco.mj_getState(model, data, self.state, STATE)
-        self.end()
-        push, rounds = self.push, 0
+        self.given.dt[()] = opt.timestep
+        self.begin()
+        self.mismatch, rounds = 0.0, 0
         while True:
-            of_dofs = self.answer()
-            self.call(of_dofs)
+            self.call(self.answer())
             if not push.changed:
-                self.mismatch = 0.0
                 break
             if not push.finite:
                 raise SoftgroundError(f"the step at {self.state[0]:g} s has no finite solution: see data.warning")
-            data.xfrc_applied[self.touched] = push.applied
-            np.copyto(given.applied, push.applied)
-            np.copyto(given.pushed, push.pushed)
-            mujoco.mj_setState(model, data, self.state, STATE)
-            self.end()
+            self.again()
             rounds += 1
             if self.affine and not data.nefc:
-                self.mismatch = 0.0
                 break
             self.mismatch = float(np.abs(push.jacobian @ (data.qvel - push.velocity)).max())
             if self.mismatch <= self.ground._tolerance or rounds >= self.ground._rounds:
                 break
         self.rounds = rounds
-
-    def end(self) -> None:
-        """The end of MuJoCo's step, with the forces that are applied now."""
-        model, data = self.model, self.data
-        mujoco.mj_fwdAcceleration(model, data)
-        mujoco.mj_fwdConstraint(model, data)
-        if model.nsensor:
-            mujoco.mj_sensorAcc(model, data)
-        mujoco.mj_checkAcc(model, data)
-        self.integrate(model, data)
 
     def answer(self) -> bool:
         """Bring the stiffness of MuJoCo's constraints up to date; whether all are of single dofs."""

@@ -173,7 +173,9 @@ def _on_touched(carrier: Carrier, pose: Pose, on_feet, on_bodies) -> Float[Array
     """Wrenches of feet and bodies (about their origins) as those on the model's bodies, at xipos."""
     members = [*carrier.feet, *carrier.bodies]
     wrenches = jnp.concatenate([on_feet, on_bodies])
-    places = jnp.concatenate([carrier.foot_poses(pose)[0], *([carrier.touching_poses(pose)[0]] if carrier.bodies else [])])
+    places = jnp.concatenate(
+        [carrier.foot_poses(pose)[0], *([carrier.touching_poses(pose)[0]] if carrier.bodies else [])]
+    )
     numbers = np.array([carrier.moving[one.body] for one in members])
     arms = places - pose.xipos[numbers]
     moved = jnp.concatenate([wrenches[:, :3], wrenches[:, 3:] + jnp.cross(arms, wrenches[:, :3])], 1)
