@@ -35,8 +35,7 @@ class Direct:
         self._results, self._structure = jax.tree.flatten(shapes)
         key = f"direct {sources_digest()} {digest(closed)}"
         name, code = machine_code(key, lambda: _text(scalarise_jaxpr(closed)))
-        entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-        self._entry = entry(address(f"softground_direct_{name}", code, SYMBOL))
+        self._entry = _loaded(f"softground_direct_{name}", code)
 
     def results(self) -> Any:
         """Arrays that can hold what the function returns."""
@@ -61,6 +60,16 @@ class Direct:
             entry(at)
 
         return call
+
+
+_ENTRIES: dict[str, Callable[[int], None]] = {}  # of this process, which loads a library once
+
+
+def _loaded(name: str, code: bytes) -> Callable[[int], None]:
+    """The entry of a program, in this process."""
+    if name not in _ENTRIES:
+        _ENTRIES[name] = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(address(name, code, SYMBOL))
+    return _ENTRIES[name]
 
 
 def _text(program: Program) -> str:

@@ -2,5 +2,6 @@
 
 from softground.bridges.mujoco.floor import take_out_floor
 from softground.bridges.mujoco.ground import Ground
+from softground.bridges.mujoco.recording import Recorder
 
-__all__ = ["Ground", "take_out_floor"]
+__all__ = ["Ground", "Recorder", "take_out_floor"]

@@ -96,9 +96,11 @@ def answering_mass(
     return implicit + scale[:, None] * stiffness * scale
 
 
-def constraint_stiffness(model: mujoco.MjModel, data: mujoco.MjData, of_dofs: bool) -> np.ndarray:
-    """K of the constraints that `mj_fwdConstraint` found to act; of_dofs: the diagonal, which is all."""
-    weight = data.efc_D * quadratic(model, data)
+def constraint_stiffness(
+    model: mujoco.MjModel, data: mujoco.MjData, acting: Bool[np.ndarray, " nefc"], of_dofs: bool
+) -> np.ndarray:
+    """K of the constraints that act; of_dofs: the diagonal, which is all."""
+    weight = data.efc_D * acting
     jacobian = _dense_jacobian(model, data)
     return weight @ (jacobian * jacobian) if of_dofs else (jacobian.T * weight) @ jacobian
 

@@ -24,13 +24,14 @@ from softground.bridges.mujoco.answering import (
     full_mass,
     integrator_of,
     is_affine,
+    quadratic,
     stands_alone,
     tree_pattern,
 )
 from softground.bridges.mujoco.calls import Call, at_once, one_by_one
 from softground.bridges.mujoco.carrying import Pose, Posture, carrier_of, model_name
 from softground.bridges.mujoco.floor import refuse_floor
-from softground.bridges.mujoco.pushing import Given, Push, Touching, push, untouched
+from softground.bridges.mujoco.pushing import Given, Memory, Push, Touching, push, untouched
 from softground.contact.newton import Newton
 from softground.errors import OptionError, SoftgroundError, unknown_name
 from softground.media.base import Medium
@@ -42,6 +43,8 @@ from softground.simulation.ground import Ground as SoftGround
 from softground.simulation.groups import groups_of_bodies, groups_under_feet
 
 BACKENDS = ("native", "xla")
+HASTY = 10
+"""Rounds from which on no constraint is believed that did not act all the time."""
 STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
 """What an integrator changes: time, positions, velocities, activations, and what plugins and delays remember."""
 
@@ -57,7 +60,7 @@ class Ground:
     ground: a medium, or `sg.Ground(medium, surface)`.
     feet: names of bodies, geoms or sites, or names with shapes; None: those marked in the file.
     contacts: "feet"; "all" collision geometry; or names of bodies and geoms that meet the ground beside the feet.
-    posture: in which the soles are down: qpos, a keyframe or joint values; by default keyframe "home" or "stand" or qpos0.
+    posture: in which the soles are down: qpos, a keyframe or joint values; by default "home" or "stand", or qpos0.
     tolerance: m/s and rad/s, by which the velocity of a foot that the ground saw and MuJoCo's may differ.
     rounds: at most, in a step with constraints.
     backend: "native" makes machine code, some seconds of work once for a model; "xla" starts sooner, and is slower.
@@ -95,8 +98,8 @@ class Ground:
         self._tolerance, self._rounds = float(tolerance), int(rounds)
         with jax.enable_x64(True):
             groups = (
-                *groups_under_feet(soft.medium, self.carrier),  # type: ignore[arg-type]
-                *groups_of_bodies(soft.bodies or soft.medium, self.carrier),  # type: ignore[arg-type]
+                *groups_under_feet(soft.medium, self.carrier),
+                *groups_of_bodies(soft.bodies or soft.medium, self.carrier),
             )
         self._solver = Newton() if solver is None else solver
         self._groups = groups
@@ -185,8 +188,30 @@ class Ground:
         return float(self._seen.push.stored)
 
     @property
-    def last(self) -> Push:
-        """All that is known of it, in arrays that the next step writes to."""
+    def began(self) -> tuple[float, np.ndarray, np.ndarray]:
+        """Time (s), qpos and qvel with which the step began."""
+        state, nq, nv = self._seen.state, self.model.nq, self.model.nv
+        return float(state[0]), state[1 : 1 + nq], state[1 + nq : 1 + nq + nv]
+
+    @property
+    def here(self) -> tuple[float, np.ndarray, np.ndarray]:
+        """Time (s), qpos and qvel now."""
+        data = self._seen.data
+        return data.time, data.qpos, data.qvel
+
+    @property
+    def torques(self) -> np.ndarray:
+        """(nv,) of the actuators in the last step."""
+        return self._seen.data.qfrc_actuator
+
+    @property
+    def memory(self) -> Memory:
+        """What the ground remembers now, in arrays that the step after the next writes to."""
+        return self._seen.memories[self._seen.now]
+
+    @property
+    def last(self) -> Any:
+        """A `Push`: all that is known of it, in arrays of NumPy's that the next step writes to."""
         return self._seen.push
 
     @property
@@ -277,13 +302,13 @@ class _Beside:
         self.touched = np.array(ground.carrier.touched)
         self.state = np.empty(mujoco.mj_stateSize(model, STATE))
         self.mismatch, self.rounds, self.time = 0.0, 0, data.time
-        self.pending = False
+        self.pending, self.acting = False, np.zeros(0, bool)
         mujoco.mj_fwdPosition(model, data)
-        self.given = ground.example(data, True)
+        self.given: Any = ground.example(data, True)  # arrays of NumPy's, as those of `push`
         self.dense = np.zeros((model.nv, model.nv))
         self.memories = (self.given.memory, jax.tree.map(np.copy, self.given.memory))
         self.now = 0
-        self.push: Push = ground.program(data, True).results()
+        self.push: Any = ground.program(data, True).results()
         self.calls: dict[tuple[bool, int], Callable[[], None]] = {}
         self.begin, self.again = (ground.in_a_row(calls) for calls in self._mujocos_part())
 
@@ -340,8 +365,9 @@ class _Beside:
         self.begin()
         self.mismatch, rounds = 0.0, 0
         while True:
-            self.call(self.answer())
-            if not push.changed:
+            self.call(self.answer(rounds))
+            if not push.changed:  # the wrenches are those with which this end of the step was reached
+                self.mismatch = 0.0
                 break
             if not push.finite:
                 raise SoftgroundError(f"the step at {self.state[0]:g} s has no finite solution: see data.warning")
@@ -354,15 +380,23 @@ class _Beside:
                 break
         self.rounds = rounds
 
-    def answer(self) -> bool:
-        """Bring the stiffness of MuJoCo's constraints up to date; whether all are of single dofs."""
+    def answer(self, rounds: int) -> bool:
+        """Bring the stiffness of MuJoCo's constraints up to date; whether all are of single dofs.
+
+        Constraints that take turns to act could do so for ever. So in two rounds of three a constraint counts only if
+        it has acted in the rounds before, and after `HASTY` in all: what is held for too soft makes the rounds
+        converge, if slowly. Near the end those that act are the right ones, and to count them all is fast.
+        """
         model, data = self.model, self.data
         if not data.nefc:
             self.given.stiffness.fill(0.0)
             return True
+        found = quadratic(model, data)
+        careful = rounds > 1 and (rounds % 3 != 1 or rounds > HASTY)
+        self.acting = found & self.acting if careful else found
         of_dofs = stands_alone(model, data)
         into = self.given.stiffness if of_dofs else self.dense
-        np.copyto(into, constraint_stiffness(model, data, of_dofs))
+        np.copyto(into, constraint_stiffness(model, data, self.acting, of_dofs))
         return of_dofs
 
     def commit(self) -> None:

@@ -91,7 +91,7 @@ class Push(NamedTuple):
 def push(touching: Touching, given: Given) -> Push:
     """The ground's wrenches in this step."""
     carrier, groups, pose = touching.carrier, touching.groups, given.pose
-    placed = [group.placed(carrier, pose, touching.surface) for group in groups]  # type: ignore[arg-type]
+    placed = [group.placed(carrier, pose, touching.surface) for group in groups]
     rates = touching.rates.matrix(given.rates, carrier.nv)
     metric = answering_mass(jnp.where(touching.coupled, given.mass, 0.0), rates, given.stiffness, given.dt)
     rows = given.xfrc_applied[np.array(carrier.touched)]
@@ -112,7 +112,7 @@ def push(touching: Touching, given: Given) -> Push:
         group.stored_energy(one, memory).sum()
         for group, one, memory in zip(groups, placed, given.memory.ground, strict=True)
     )
-    jacobian = [group.jacobian(carrier, pose, one) for group, one in zip(groups, placed, strict=True)]  # type: ignore[arg-type]
+    jacobian = [group.jacobian(carrier, pose, one) for group, one in zip(groups, placed, strict=True)]
     feet, bodies = split(groups)
     of_feet, of_bodies = slice(len(feet)), slice(len(feet), None)
     on_feet = in_order(feet, wrench[of_feet])
@@ -148,7 +148,7 @@ def _solved(touching: Touching, given: Given, placed: list[FootInGround], metric
     """What comes of a step in which the first groups may touch the ground."""
     groups = touching.groups[: len(placed)]
     contacts = tuple(
-        group.contacts(touching.carrier, given.pose, one, memory, given.dt)  # type: ignore[arg-type]
+        group.contacts(touching.carrier, given.pose, one, memory, given.dt)
         for group, one, memory in zip(groups, placed, given.memory.ground[: len(groups)], strict=True)
     )
     problem = StepProblem(metric, momentum, contacts, None, given.dt)
@@ -162,10 +162,7 @@ def _solved(touching: Touching, given: Given, placed: list[FootInGround], metric
 def untouched(touching: Touching, pose: Pose) -> Memory:
     """Memory of ground in which feet and bodies have been where they are all along."""
     groups = touching.groups
-    ground = tuple(
-        group.initial_memory(group.placed(touching.carrier, pose, touching.surface))  # type: ignore[arg-type]
-        for group in groups
-    )
+    ground = tuple(group.initial_memory(group.placed(touching.carrier, pose, touching.surface)) for group in groups)
     return Memory(ground, tuple(jnp.zeros((2, len(group.members), group.size)) for group in groups))
 
 

@@ -1,0 +1,166 @@
+"""Models of MuJoCo on soft ground that the tests share."""
+
+from functools import cache
+
+import jax
+import mujoco
+import numpy as np
+
+import softground as sg
+from softground.bridges.mujoco.pushing import Touching
+from softground.bridges.rigid_peer import use_pd
+from softground.control.posture import actuator_positions, pd_gains
+from softground.robots.loading import build
+
+FAST = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+GROUNDS = {"sand": lambda: sg.sand(2.0), "foam": sg.foam}
+
+
+@cache
+def robot(name: str) -> sg.Robot:
+    return sg.Robot.load(name)
+
+
+def feet_of(name: str):
+    """Feet with their shapes where a site without a size is one."""
+    return {foot.name: foot.shape for foot in robot(name).feet}
+
+
+def servo_model(name: str, dt: float, kp=None, kd=None) -> mujoco.MjModel:
+    """A robot of the catalogue with servos, as a user would have it in MuJoCo, without a rigid floor."""
+    spec = build(robot(name).recipe).spec
+    gains = pd_gains(robot(name))
+    use_pd(spec, robot(name), gains[0] if kp is None else kp, gains[1] if kd is None else kd)
+    model = spec.compile()
+    model.opt.integrator, model.opt.timestep = FAST, dt
+    sg.mujoco.take_out_floor(model)
+    return model
+
+
+def standing(model: mujoco.MjModel, name: str, height: float = 0.0) -> mujoco.MjData:
+    """In the posture, which the servos hold."""
+    data = mujoco.MjData(model)
+    data.qpos[:] = robot(name).posture
+    data.qpos[1 if robot(name).planar else 2] += height
+    data.ctrl[:] = actuator_positions(robot(name), data.qpos)
+    return data
+
+
+def ground_under(model: mujoco.MjModel, name: str, medium, **options) -> sg.mujoco.Ground:
+    return sg.mujoco.Ground(model, medium, feet=feet_of(name), posture=robot(name).posture, **options)
+
+
+def explicit(ground: sg.mujoco.Ground, data: mujoco.MjData):
+    """The same law with the velocity at the start of the step, as people apply forces by hand: () -> wrenches."""
+    touching: Touching = ground.touching(data)
+    memory = ground.example(data, True).memory.ground
+
+    @jax.jit
+    def wrenches(given, memory):
+        carrier, groups = touching.carrier, touching.groups
+        placed = [group.placed(carrier, given.pose, touching.surface) for group in groups]
+        contacts = [
+            group.contacts(carrier, given.pose, one, before, given.dt)
+            for group, one, before in zip(groups, placed, memory, strict=True)
+        ]
+        twists = [group.jacobian @ given.reference for group in contacts]
+        found = [group.wrench(u) for group, u in zip(contacts, twists, strict=True)]
+        world = [group.wrench_in_world(one, w) for group, one, w in zip(groups, placed, found, strict=True)]
+        after = tuple(
+            group.remember(one, before, own, u, given.dt)
+            for group, one, before, own, u in zip(groups, placed, memory, contacts, twists, strict=True)
+        )
+        return world, after
+
+    given = ground.example(data, True)
+    order = [member for group in touching.groups for member in group.members]
+
+    def now() -> np.ndarray:
+        nonlocal memory
+        with jax.enable_x64(True):
+            world, memory = wrenches(given, memory)
+        return np.concatenate([np.asarray(one) for one in world])[np.argsort(order)]
+
+    return now
+
+
+def step_explicitly(ground: sg.mujoco.Ground, data: mujoco.MjData, now) -> None:
+    """A step of MuJoCo with forces computed from the state at its start."""
+    model, carrier = ground.model, ground.carrier
+    mujoco.mj_step1(model, data)
+    wrench = now()
+    data.qfrc_applied[:] = 0
+    for foot, (force, torque) in zip(carrier.feet, wrench.reshape(-1, 2, 3), strict=True):
+        body = carrier.moving[foot.body]
+        point = data.xpos[body] + data.xmat[body].reshape(3, 3) @ foot.position
+        mujoco.mj_applyFT(model, data, force, torque, point, body, data.qfrc_applied)
+    mujoco.mj_step2(model, data)
+
+
+#: A legged box: one knee is driven through a tendon, a spring pulls on another, a connect ties a parallel link to a
+#: shank (a closed loop), and a tail lies on the box.
+CLOSED = """
+<mujoco model="closed">
+  <option timestep="0.002" integrator="implicitfast"/>
+  <default><geom density="500" friction="0.8"/><joint damping="0.2" armature="0.005"/></default>
+  <worldbody>
+    <geom name="floor" type="plane" size="5 5 1"/>
+    <body name="box" pos="0 0 0.35">
+      <freejoint/>
+      <geom name="box" type="box" size="0.2 0.1 0.05"/>
+      <site name="imu"/>
+      <body name="tail" pos="-0.1 0 0.06">
+        <joint name="tail" type="hinge" axis="0 1 0" range="-170 170" limited="true"/>
+        <geom name="tail" type="capsule" fromto="0 0 0.02 0.15 0 0.06" size="0.02"/>
+      </body>
+      {legs}
+    </body>
+  </worldbody>
+  <tendon>
+    <fixed name="pull" stiffness="30" damping="0.5" springlength="0"><joint joint="knee0" coef="1"/><joint joint="knee1" coef="-1"/></fixed>
+    <fixed name="both" range="-0.05 0.05" limited="true"><joint joint="hip2" coef="1"/><joint joint="hip3" coef="-1"/></fixed>
+  </tendon>
+  <equality>
+    <joint name="gear" joint1="knee2" joint2="knee3" polycoef="0 1 0 0 0"/>
+    <connect name="loop" body1="link" body2="shank0" anchor="0 0 -0.1"/>
+  </equality>
+  <contact><exclude body1="box" body2="link"/></contact>
+  <actuator>
+    {servos}
+    <motor name="pull" tendon="pull" gear="1"/>
+  </actuator>
+  <sensor>
+    <force name="ankle" site="ankle0"/>
+    <accelerometer name="acc" site="imu"/>
+    <framelinvel name="vel" objtype="body" objname="box"/>
+  </sensor>
+</mujoco>
+"""
+LEG = """
+<body name="thigh{k}" pos="{x} {y} -0.03">
+  <joint name="hip{k}" type="hinge" axis="0 1 0" range="-60 60" frictionloss="0.1"/>
+  <geom type="capsule" fromto="0 0 0 0 0 -0.13" size="0.02"/>{link}
+  <body name="shank{k}" pos="0 0 -0.15">
+    <joint name="knee{k}" type="hinge" axis="0 1 0" range="-60 60"/>
+    <geom type="capsule" fromto="0 0 -0.02 0 0 -0.1" size="0.015"/>
+    <body name="ankle{k}" pos="0 0 -0.13">
+      <site name="ankle{k}"/>
+      <geom name="foot{k}" type="sphere" size="0.03"/>
+    </body>
+  </body>
+</body>
+"""
+LINK = """<body name="link" pos="0.05 0 -0.15">
+  <joint name="link" type="hinge" axis="0 1 0"/>
+  <geom type="capsule" fromto="0 0 0 -0.05 0 -0.1" size="0.005" contype="0" conaffinity="0"/></body>"""
+
+
+def closed_model() -> mujoco.MjModel:
+    corners = [(x, y) for x in (0.15, -0.15) for y in (0.1, -0.1)]
+    legs = "".join(LEG.format(k=k, x=x, y=y, link=LINK if k == 0 else "") for k, (x, y) in enumerate(corners))
+    servos = "".join(
+        f'<position name="{j}{k}" joint="{j}{k}" kp="60" kv="3" forcerange="-20 20"/>'
+        for k in range(4)
+        for j in ("hip", "knee")
+    )
+    return mujoco.MjModel.from_xml_string(CLOSED.format(legs=legs, servos=servos))

@@ -1,0 +1,395 @@
+"""Soft ground inside of MuJoCo: what it does is our simulator's ground, and what it does not do is MuJoCo's."""
+
+import jax
+import mujoco
+import numpy as np
+import pytest
+
+import softground as sg
+from softground.bench.motions import swaying
+from softground.errors import OptionError, RobotError, SoftgroundError
+from softground.robots.loading import build
+
+from .mujoco_cases import (
+    GROUNDS,
+    closed_model,
+    explicit,
+    feet_of,
+    ground_under,
+    robot,
+    servo_model,
+    standing,
+    step_explicitly,
+)
+
+# -- beside our own simulator --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("medium", GROUNDS)
+@pytest.mark.parametrize("name", ["foot", "ant"])
+def test_under_torques_it_is_our_simulator(name, medium):
+    """MuJoCo's Euler step with motors is ours: v+ = v + dt (M + dt D)^-1 force. Then so is the ground, to rounding."""
+    own, dt, steps = robot(name), 0.002, 150
+    ours = sg.Simulator(own, GROUNDS[medium](), dt)
+    random = np.random.default_rng(0)
+    torques = 0.3 * random.normal(size=(steps, own.nu)) * np.minimum(own.torque_limit, 5.0)
+    start = ours.initial_state(v=0.1 * random.normal(size=own.nv), height=0.002)
+    run = ours.run(torques, state=start)
+    model = own.mujoco_model()
+    model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_EULER, dt
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT)
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = start.q, start.v
+    ground = ground_under(model, name, GROUNDS[medium]())
+    worst = 0.0
+    for k in range(steps):
+        data.qfrc_applied[list(own.actuated)] = torques[k]
+        ground.step(model, data)
+        worst = max(worst, np.abs(ground.wrenches - run["wrench_world"].values[k]).max())
+        np.testing.assert_allclose(ground.depth, run["depth"].values[k], atol=1e-9)
+    weight = float(own.weight)
+    assert run["wrench_world"].values[:, :, 2].max() > 0.2 * weight / len(own.feet)
+    assert worst < 1e-5 * weight  # the two solves stop within 1e-12 J of the minimum, at other points
+
+
+@pytest.mark.parametrize("medium", GROUNDS)
+@pytest.mark.parametrize("name", ["ant", "go1"])
+def test_under_servos_sinkage_and_forces_are_within_two_percent(name, medium):
+    """Servos are taken implicitly in other ways (MuJoCo: damping; ours: stiffness too), so this is not exact."""
+    motion, dt = swaying(name), 0.002
+    run = sg.Simulator(motion.robot, GROUNDS[medium](), dt).run(motion.policy, seconds=2.0, height=0.01)
+    model = servo_model(name, dt, motion.kp, motion.kd)
+    data = mujoco.MjData(model)
+    data.qpos[:] = run["configuration"].values[0]
+    ground = ground_under(model, name, GROUNDS[medium]())
+    targets = np.asarray(jax.vmap(motion.target)(dt * np.arange(run.sizes["time"])))
+    depth, force = [], []
+    for target in targets:
+        data.ctrl[:] = target
+        ground.step(model, data)
+        depth.append(ground.depth.copy())
+        force.append(ground.wrenches[:, 2].copy())
+    for what, found, ours in (
+        ("sinkage", np.array(depth), run["depth"].values),
+        ("force", np.array(force), run["wrench_world"].values[:, :, 2]),
+    ):
+        off = np.sqrt(((found - ours) ** 2).mean()) / np.sqrt((ours**2).mean())
+        print(f"{name} on {medium}: {what} differs by {off:.2%}")
+        assert off < 0.02
+
+
+# -- stable and passive ------------------------------------------------------------------------------
+
+
+def pushed_about(name, medium, dt, seconds, step, data):
+    """Servos hold the posture while the trunk is pushed for 0.1 s every second: called after every step."""
+    weight = float(robot(name).weight)
+    random = np.random.default_rng(0)
+    push = np.zeros(6)
+    for k in range(round(seconds / dt)):
+        if k % round(1 / dt) == 0:
+            push = weight * random.normal(size=6) * [0.3, 0.3, 0.1, 0.02, 0.02, 0.02]
+            push *= [1, 0, 1, 0, 1, 0] if robot(name).planar else 1
+        data.xfrc_applied[1] = push if (k * dt) % 1.0 < 0.1 else 0.0
+        step()
+        yield k
+
+
+@pytest.mark.parametrize("dt", [0.002, 0.005])
+@pytest.mark.parametrize("medium", GROUNDS)
+@pytest.mark.parametrize("name", ["ant", "walker2d", "go1", "g1"])
+def test_it_is_stable_and_gives_no_energy(name, medium, dt):
+    """Twenty seconds. In every step the work of the ground on the robot, by the velocity with which MuJoCo ends the
+    step, is at most what its springs have given back, and on sand eps log K a foot (docs/media.md)."""
+    model = servo_model(name, dt)
+    data = standing(model, name)
+    ground = ground_under(model, name, GROUNDS[medium]())
+    mass, fall = float(robot(name).total_mass), 9.81
+    allowed = 0.0
+    if medium == "sand":
+        vertices = [group.medium.coefficients.shape[2] + 1 for group in ground._groups]
+        allowed = sum(
+            float(np.sum(group.medium.eps)) * np.log(count)
+            for group, count in zip(ground._groups, vertices, strict=True)
+        )
+    flat_on_springs = medium == "foam" and name in ("walker2d", "g1")
+    gained, given, taken, stored, rounds, unsettled = 0.0, 0.0, 0.0, 0.0, [], 0
+    work = None
+
+    def step():
+        ground.step(model, data)
+
+    for _ in pushed_about(name, medium, dt, 20.0, step, data):
+        if work is not None:
+            change = work + ground.stored_energy - stored
+            gained, given, taken = max(gained, change), given + max(change, 0.0), taken - min(work, 0.0)
+        u = ground.last.jacobian @ data.qvel
+        work = dt * (ground.power + 0.0)
+        assert abs(ground.last.jacobian @ ground.last.velocity - u).max() <= 1.01e-5  # the ground saw this end
+        stored = ground.stored_energy
+        rounds.append(ground.rounds)
+        unsettled += not ground.converged
+    print(f"{name} on {medium}, {dt} s: rounds {np.mean(rounds):.2f}, at most {max(rounds)}; gain {gained:.1e} J")
+    assert np.isfinite(data.qpos).all()
+    assert np.abs(data.qvel).max() < 30
+    assert unsettled == 0
+    slack = 1e-5 * 3 * mass * fall * dt  # a velocity that is off by the tolerance, under three times the weight
+    if flat_on_springs:
+        # A turning sole moves its stored energy in ways that do no work (tests/simulation/test_physics_energy.py).
+        assert given < 0.1 * taken
+    else:
+        assert gained <= dt * allowed + slack
+
+
+@pytest.mark.parametrize("medium", GROUNDS)
+@pytest.mark.parametrize("name", ["ant", "go1"])
+def test_the_same_law_applied_by_hand_explodes(name, medium):
+    """What people are told to do: forces of the state at the start of the step. At the step at which ours stands."""
+    model = servo_model(name, 0.002)
+    data = standing(model, name, height=0.02)
+    ground = ground_under(model, name, GROUNDS[medium]())
+    now = explicit(ground, data)
+    fastest, upright = 0.0, 1.0
+    for _ in range(1000):
+        step_explicitly(ground, data, now)
+        fastest = max(fastest, np.abs(data.qvel).max()) if np.isfinite(data.qvel).all() else np.inf
+        upright = min(upright, data.xmat[1, 8])
+        if not fastest < 100:
+            break
+    implicit = standing(model, name, height=0.02)
+    calm = 0.0
+    for _ in range(1000):
+        ground.step(model, implicit)
+        calm = max(calm, np.abs(implicit.qvel).max())
+    print(f"{name} on {medium}: by hand {fastest:.0f} rad/s, upright {upright:.2f}; implicit {calm:.1f} rad/s")
+    assert calm < 10
+    assert fastest > 100 or upright < 0.5
+
+
+# -- what is MuJoCo's stays MuJoCo's --------------------------------------------------------------------
+
+
+def test_in_the_air_it_is_mj_step():
+    model = servo_model("go1", 0.002)
+    ours, theirs = standing(model, "go1", height=1.0), standing(model, "go1", height=1.0)
+    ground = ground_under(model, "go1", sg.sand())
+    for _ in range(50):
+        ground.step(model, ours)
+        mujoco.mj_step(model, theirs)
+    for field in ("time", "qpos", "qvel", "qacc", "sensordata", "act", "qacc_warmstart", "xfrc_applied"):
+        np.testing.assert_array_equal(getattr(ours, field), getattr(theirs, field))
+
+
+@pytest.fixture(scope="module")
+def closed():
+    """The model with tendons, equalities and self-collision, settled on sand."""
+    model = closed_model()
+    sg.mujoco.take_out_floor(model)
+    data = mujoco.MjData(model)
+    ground = sg.mujoco.Ground(model, sg.sand(), feet=[f"foot{k}" for k in range(4)])
+    rounds, touched = [], 0
+    for k in range(1500):
+        data.ctrl[8] = 2.0 if k < 1000 else 0.0
+        ground.step(model, data)
+        rounds.append((ground.rounds, ground.mismatch))
+        touched += data.ncon > 0
+    return model, data, ground, np.array(rounds), touched
+
+
+def test_tendons_equalities_and_self_collisions_keep_acting(closed):
+    model, data, ground, rounds, touched = closed
+    print(f"rounds {rounds[:, 0].mean():.2f}, at most {rounds[:, 0].max():.0f}, mismatch {rounds[:, 1].max():.1e} m/s")
+    assert rounds[:, 1].max() <= 1e-5
+    assert touched > 1000  # the tail lies on the box
+    pairs = {tuple(sorted((model.geom(c.geom1).name, model.geom(c.geom2).name))) for c in data.contact}
+    assert ("box", "tail") in pairs
+    angle = {model.joint(j).name: data.qpos[model.jnt_qposadr[j]] for j in range(1, model.njnt)}
+    assert abs(angle["knee2"] - angle["knee3"]) < 1e-3
+    loop = data.efc_pos[: data.ne][data.efc_type[: data.ne] == 0]
+    assert np.abs(loop).max() < 2e-3
+    assert abs(angle["hip2"] - angle["hip3"]) < 0.06
+    weight = model.body_subtreemass[0] * 9.81
+    assert ground.wrenches[:, 2].sum() == pytest.approx(weight, rel=0.01)
+
+
+def test_sensors_feel_the_ground(closed):
+    """At rest the sensor at an ankle feels the ground's force less the weight of the foot, in axes of its site; the
+    accelerometer gravity alone."""
+    model, data, ground, *_ = closed
+    site = model.site("ankle0").id
+    mass = model.body("ankle0").mass[0]
+    force = -data.sensor("ankle").data  # of the ankle on the shank, as MuJoCo counts it
+    expected = data.site_xmat[site].reshape(3, 3).T @ (ground.wrenches[0, :3] + mass * model.opt.gravity)
+    np.testing.assert_allclose(-force, -expected, atol=0.02 * np.linalg.norm(expected))
+    assert np.linalg.norm(data.sensor("acc").data) == pytest.approx(9.81, rel=0.01)
+    mujoco.mj_rnePostConstraint(model, data)
+    body = model.body("ankle0").id
+    felt = data.cfrc_ext[body, 3:]
+    np.testing.assert_allclose(felt, ground.wrenches[0, :3], atol=1e-9)
+
+
+def test_the_callback_is_the_step():
+    model = servo_model("ant", 0.002)
+    one, other = (standing(model, "ant", height=0.01) for _ in range(2))
+    stepped, attached = (ground_under(model, "ant", sg.sand()) for _ in range(2))
+    with attached.attached(model, other):
+        for k in range(300):
+            one.ctrl[0] = other.ctrl[0] = 0.2 * np.sin(0.02 * k)
+            stepped.step(model, one)
+            mujoco.mj_step(model, other)
+            mujoco.mj_forward(model, other)  # asks for forces once more, and must not count as a step
+    assert mujoco.get_mjcb_passive() is None
+    assert stepped.wrenches[:, 2].sum() > 1
+    np.testing.assert_allclose(other.qpos, one.qpos, atol=1e-9)
+
+
+def test_rows_that_the_user_writes_are_the_users():
+    model = servo_model("ant", 0.002)
+    data = standing(model, "ant")
+    ground = ground_under(model, "ant", sg.sand())
+    foot = ground.carrier.moving[ground.carrier.feet[0].body]
+    for _ in range(200):
+        data.xfrc_applied[foot] = [0, 0, -20.0, 0, 0, 0]
+        ground.step(model, data)
+        np.testing.assert_allclose(data.xfrc_applied[foot, :3] - ground.wrenches[0, :3], [0, 0, -20], atol=1e-9)
+    assert ground.wrenches[0, 2] > 15
+    for _ in range(200):  # what stays is ours and the user's last word
+        ground.step(model, data)
+        np.testing.assert_allclose(data.xfrc_applied[foot, :3] - ground.wrenches[0, :3], [0, 0, -20], atol=1e-9)
+    ground.reset(data)
+    np.testing.assert_allclose(data.xfrc_applied[foot], [0, 0, -20, 0, 0, 0], atol=1e-9)
+
+
+def test_a_clock_that_goes_back_makes_the_ground_forget():
+    model = servo_model("go1", 0.002)
+    data = standing(model, "go1")
+    ground = ground_under(model, "go1", sg.foam())
+    first = []
+    for repeat in range(2):
+        mujoco.mj_resetData(model, data)
+        start = standing(model, "go1")
+        data.qpos[:], data.ctrl[:] = start.qpos, start.ctrl
+        for _ in range(100):
+            data.qvel[0] += 0.01 if repeat == 0 else 0.0  # dragged along, so that springs are stretched
+            ground.step(model, data)
+        first.append(data.qpos.copy())
+    fresh = ground_under(model, "go1", sg.foam())
+    again = standing(model, "go1")
+    for _ in range(100):
+        fresh.step(model, again)
+    np.testing.assert_allclose(first[1], again.qpos, atol=1e-9)
+    assert np.abs(first[0] - first[1]).max() > 1e-3
+
+
+def test_xla_is_native():
+    model = servo_model("ant", 0.002)
+    runs = []
+    for backend in ("native", "xla"):
+        data = standing(model, "ant", height=0.005)
+        ground = ground_under(model, "ant", sg.sand(), backend=backend)
+        for _ in range(60):
+            ground.step(model, data)
+        runs.append((data.qpos.copy(), ground.wrenches.copy()))
+    np.testing.assert_allclose(runs[0][0], runs[1][0], atol=1e-10)
+    np.testing.assert_allclose(runs[0][1], runs[1][1], atol=1e-5)
+
+
+def test_the_whole_robot_may_meet_the_ground():
+    """Limp, from 0.6 m: it ends on its trunk, not below the ground."""
+    model = servo_model("ant", 0.002, kp=0.0, kd=0.1)
+    data = standing(model, "ant", height=0.3)
+    ground = ground_under(model, "ant", sg.Ground(sg.sand(), bodies=sg.firm()), contacts="all")
+    for _ in range(1500):
+        ground.step(model, data)
+    weight = model.body_subtreemass[0] * 9.81
+    total = ground.wrenches[:, 2].sum() + ground.body_wrenches[:, 2].sum()
+    assert total == pytest.approx(weight, rel=0.05)
+    assert data.qpos[2] > 0.2  # the trunk has a radius of 0.25 m
+
+
+# -- runs --------------------------------------------------------------------------------------------
+
+
+def test_steps_become_a_run(tmp_path):
+    model = servo_model("go1", 0.002)
+    data = standing(model, "go1")
+    ground = ground_under(model, "go1", sg.sand(2.0))
+    recorder = sg.mujoco.Recorder(ground, robot("go1"))
+    with pytest.raises(OptionError, match="keep"):
+        recorder.run()
+    for _ in range(300):
+        ground.step(model, data)
+        recorder.keep()
+    run = recorder.run()
+    assert run.sizes["time"] == 300
+    assert run["wrench_world"].values[-1, :, 2].sum() == pytest.approx(float(robot("go1").weight), rel=0.05)
+    np.testing.assert_array_equal(run["time"].values, 0.002 * np.arange(300).round(12))
+    back = sg.Run.load(run.save(tmp_path / "run.nc"))
+    assert back.fall() is None
+    assert np.isfinite(back.cost().mechanical) if hasattr(back.cost(), "mechanical") else back.cost() is not None
+    back.plot(tmp_path / "run.png")
+    assert (tmp_path / "run.png").stat().st_size > 10_000
+    with pytest.raises(RobotError, match="load the same file"):
+        sg.mujoco.Recorder(ground, robot("ant"))
+
+
+# -- bad input --------------------------------------------------------------------------------------
+
+
+def go1(**options):
+    return servo_model("go1", 0.002), {"feet": feet_of("go1"), "posture": robot("go1").posture} | options
+
+
+def test_a_rigid_floor_that_still_pushes_is_refused():
+    with pytest.raises(RobotError, match=r"rigid floor \(geom floor\) still pushes on geom foot0"):
+        sg.mujoco.Ground(closed_model(), sg.sand(), feet=["foot0"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"feet": None}, "no feet given and none marked"),
+        ({"feet": []}, "no feet given"),
+        ({"feet": ["FL_fot"]}, "unknown foot 'FL_fot'.*Did you mean"),
+        ({"posture": [0.0]}, "posture must be 19 finite numbers"),
+        ({"posture": "sitting"}, "unknown keyframe"),
+        ({"contacts": ["hull"]}, "unknown contact 'hull'"),
+        ({"backend": "numpy"}, "unknown backend"),
+        ({"tolerance": 0.0}, "tolerance must be positive"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    model, good = go1(**options)
+    with pytest.raises(SoftgroundError, match=message):
+        sg.mujoco.Ground(model, sg.sand(), **good)
+
+
+def test_models_that_it_cannot_serve_are_refused():
+    model, good = go1()
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+    with pytest.raises(OptionError, match="RK4.*mjINT_IMPLICITFAST"):
+        sg.mujoco.Ground(model, sg.sand(), **good)
+    fixed = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
+    with pytest.raises(RobotError, match="no joints"):
+        sg.mujoco.Ground(fixed, sg.sand(), feet=["x"])
+    with pytest.raises(OptionError, match="needs a mujoco.MjModel"):
+        sg.mujoco.Ground("go1.xml", sg.sand())
+
+
+def test_bad_states_are_named():
+    model = servo_model("ant", 0.002)
+    data = standing(model, "ant")
+    ground = ground_under(model, "ant", sg.sand())
+    with pytest.raises(OptionError, match="no step"):
+        _ = ground.wrenches
+    ground.step(model, data)
+    data.qvel[3] = np.nan
+    with pytest.raises(OptionError, match=r"data.qvel must be finite, got \[nan\] at entries \[3\]"):
+        ground.step(model, data)
+    data.qvel[3] = 0.0
+    ground.step(model, data)  # nothing was lost
+    with pytest.raises(OptionError, match="another model"):
+        ground.step(build(robot("ant").recipe).model, data)
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    with pytest.raises(OptionError, match="integrator has changed"):
+        ground.step(model, data)
