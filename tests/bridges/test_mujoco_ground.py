@@ -323,7 +323,7 @@ def test_steps_become_a_run(tmp_path):
     run = recorder.run()
     assert run.sizes["time"] == 300
     assert run["wrench_world"].values[-1, :, 2].sum() == pytest.approx(float(robot("go1").weight), rel=0.05)
-    np.testing.assert_array_equal(run["time"].values, 0.002 * np.arange(300).round(12))
+    np.testing.assert_allclose(run["time"].values, 0.002 * np.arange(300), atol=1e-12)
     back = sg.Run.load(run.save(tmp_path / "run.nc"))
     assert back.fall() is None
     assert np.isfinite(back.cost().mechanical) if hasattr(back.cost(), "mechanical") else back.cost() is not None
@@ -341,7 +341,7 @@ def go1(**options):
 
 
 def test_a_rigid_floor_that_still_pushes_is_refused():
-    with pytest.raises(RobotError, match=r"rigid floor \(geom floor\) still pushes on geom foot0"):
+    with pytest.raises(RobotError, match=r"rigid floor \(geom floor\) still pushes on geom"):
         sg.mujoco.Ground(closed_model(), sg.sand(), feet=["foot0"])
 
 
