@@ -16,9 +16,13 @@ FAST = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
 GROUNDS = {"sand": lambda: sg.sand(2.0), "foam": sg.foam}
 
 
+#: On what robots that fall over lie, beside their feet.
+LIES_ON = {"walker2d": ("torso_geom", "thigh_geom"), "g1": ("pelvis_contour_link", "torso_link", "head_link")}
+
+
 @cache
 def robot(name: str) -> sg.Robot:
-    return sg.Robot.load(name)
+    return sg.Robot.load(name, contacts=LIES_ON.get(name, "feet"))
 
 
 def feet_of(name: str):
@@ -33,6 +37,8 @@ def servo_model(name: str, dt: float, kp=None, kd=None) -> mujoco.MjModel:
     use_pd(spec, robot(name), gains[0] if kp is None else kp, gains[1] if kd is None else kd)
     model = spec.compile()
     model.opt.integrator, model.opt.timestep = FAST, dt
+    if name == "g1":
+        model.geom_conaffinity[:] = 0  # its hulls overlap: they meet the ground, not each other
     sg.mujoco.take_out_floor(model)
     return model
 
@@ -98,7 +104,7 @@ def step_explicitly(ground: sg.mujoco.Ground, data: mujoco.MjData, now) -> None:
 
 
 #: A legged box: one knee is driven through a tendon, a spring pulls on another, a connect ties a parallel link to a
-#: shank (a closed loop), and a tail lies on the box.
+#: shank (a closed loop), and a tail of two links lies on the box.
 CLOSED = """
 <mujoco model="closed">
   <option timestep="0.002" integrator="implicitfast"/>
@@ -111,14 +117,22 @@ CLOSED = """
       <site name="imu"/>
       <body name="tail" pos="-0.1 0 0.06">
         <joint name="tail" type="hinge" axis="0 1 0" range="-170 170" limited="true"/>
-        <geom name="tail" type="capsule" fromto="0 0 0.02 0.15 0 0.06" size="0.02"/>
+        <geom type="sphere" pos="0 0 0.03" size="0.01"/>
+        <body name="tip" pos="0 0 0.05">
+          <joint name="tip" type="hinge" axis="0 1 0"/>
+          <geom name="tip" type="capsule" fromto="0.02 0 0 0.15 0 0" size="0.02"/>
+        </body>
       </body>
       {legs}
     </body>
   </worldbody>
   <tendon>
-    <fixed name="pull" stiffness="30" damping="0.5" springlength="0"><joint joint="knee0" coef="1"/><joint joint="knee1" coef="-1"/></fixed>
-    <fixed name="both" range="-0.05 0.05" limited="true"><joint joint="hip2" coef="1"/><joint joint="hip3" coef="-1"/></fixed>
+    <fixed name="pull" stiffness="30" damping="0.5" springlength="0">
+      <joint joint="knee0" coef="1"/><joint joint="knee1" coef="-1"/>
+    </fixed>
+    <fixed name="both" range="-0.05 0.05" limited="true">
+      <joint joint="hip2" coef="1"/><joint joint="hip3" coef="-1"/>
+    </fixed>
   </tendon>
   <equality>
     <joint name="gear" joint1="knee2" joint2="knee3" polycoef="0 1 0 0 0"/>

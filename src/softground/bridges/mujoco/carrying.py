@@ -54,10 +54,24 @@ class Carrier(eqx.Module):
     support: Float[Array, "m nv"]
     """1 where a dof moves one of them."""
 
+    foot_hosts: tuple[int, ...] = eqx.field(static=True)
+    """Body of the model that each foot is on: one of `moving`, or one that is welded to it."""
+
+    @property
+    def hosts(self) -> tuple[int, ...]:
+        """Body of the model on which the ground pushes through each foot and each of `bodies`."""
+        return *self.foot_hosts, *(self.moving[body.body] for body in self.bodies)
+
     @property
     def touched(self) -> tuple[int, ...]:
         """Bodies of the model on which the ground may push, in order."""
-        return tuple(sorted({self.moving[one.body] for one in (*self.feet, *self.bodies)}))
+        return tuple(sorted(set(self.hosts)))
+
+    @property
+    def carrying(self) -> list[int]:
+        """Which of `moving` carries each of `touched`."""
+        carried = dict(zip(self.hosts, (one.body for one in (*self.feet, *self.bodies)), strict=True))
+        return [carried[body] for body in self.touched]
 
     def foot_poses(self, kin: Pose) -> tuple[Float[Array, "F 3"], Float[Array, "F 3 3"]]:
         """Origin (m) and orientation in the world of each foot frame."""
@@ -132,6 +146,7 @@ def carrier_of(
         moving=tuple(moving),
         root=tuple(int(model.body_rootid[b]) for b in moving),
         support=np.array([_support(model, b) for b in moving]),
+        foot_hosts=tuple(_host(model, foot.name) for foot in found),
     )
 
 
@@ -153,6 +168,15 @@ def configuration(model: mujoco.MjModel, posture: Posture) -> np.ndarray:
 def model_name(model: mujoco.MjModel) -> str:
     """What the model calls itself, for messages."""
     return bytes(model.names).split(b"\0", 1)[0].decode() or "the model"
+
+
+def _host(model: mujoco.MjModel, foot: str) -> int:
+    """Body of the model that a foot is on."""
+    site = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, foot)
+    geom = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_GEOM, foot)
+    if site >= 0 or geom >= 0:
+        return int(model.site_bodyid[site] if site >= 0 else model.geom_bodyid[geom])
+    return mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, foot)
 
 
 def _names(feet: Any) -> list[str]:

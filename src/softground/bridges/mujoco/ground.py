@@ -318,7 +318,9 @@ class _Beside:
         model, data, given, push = self.model, self.data, self.given, self.push
         here = (model, data)
         end: list[Call] = [("mj_fwdAcceleration", here), ("mj_fwdConstraint", here)]
-        end += [("mj_sensorAcc", here)] if model.nsensor else []
+        if (model.sensor_needstage == mujoco.mjtStage.mjSTAGE_ACC).any():
+            # mj_sensorAcc asks for accelerations and forces of bodies once a step, and here they are new every time.
+            end += [("mj_rnePostConstraint", here), ("mj_sensorAcc", here)]
         end += [("mj_checkAcc", here), (integrator_of(model), here)]
         begin: list[Call] = [
             ("mj_fwdActuation", here),

@@ -168,12 +168,11 @@ def untouched(touching: Touching, pose: Pose) -> Memory:
 
 def _on_touched(carrier: Carrier, pose: Pose, on_feet, on_bodies) -> Float[Array, "c 6"]:
     """Wrenches of feet and bodies (about their origins) as those on the model's bodies, at xipos."""
-    members = [*carrier.feet, *carrier.bodies]
     wrenches = jnp.concatenate([on_feet, on_bodies])
     places = jnp.concatenate(
         [carrier.foot_poses(pose)[0], *([carrier.touching_poses(pose)[0]] if carrier.bodies else [])]
     )
-    numbers = np.array([carrier.moving[one.body] for one in members])
+    numbers = np.array(carrier.hosts)
     arms = places - pose.xipos[numbers]
     moved = jnp.concatenate([wrenches[:, :3], wrenches[:, 3:] + jnp.cross(arms, wrenches[:, :3])], 1)
     which = numbers[None] == np.array(carrier.touched)[:, None]
@@ -182,6 +181,5 @@ def _on_touched(carrier: Carrier, pose: Pose, on_feet, on_bodies) -> Float[Array
 
 def _generalised(carrier: Carrier, pose: Pose, pushed: Float[Array, "c 6"]) -> Float[Array, " nv"]:
     """Generalised force of wrenches on the model's bodies, at xipos."""
-    numbers = [carrier.moving.index(body) for body in carrier.touched]
-    jacobians = carrier.jacobians(pose, numbers, pose.xipos[np.array(carrier.touched)])
+    jacobians = carrier.jacobians(pose, carrier.carrying, pose.xipos[np.array(carrier.touched)])
     return (jacobians * pushed[:, :, None]).sum((0, 1))
