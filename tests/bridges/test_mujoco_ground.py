@@ -229,12 +229,12 @@ def test_tendons_equalities_and_self_collisions_keep_acting(closed):
 
 
 def test_sensors_feel_the_ground(closed):
-    """At rest the sensor at an ankle feels the ground's force less the weight of the foot, in axes of its site; the
+    """At rest the sensor at an ankle balances the ground's force less the weight of the foot, in axes of its site; the
     accelerometer gravity alone."""
     model, data, ground, *_ = closed
     site = model.site("ankle0").id
     mass = model.body("ankle0").mass[0]
-    force = data.sensor("ankle").data  # of the ankle on the shank
+    force = -data.sensor("ankle").data  # the sensor has what the shank does to the ankle
     expected = data.site_xmat[site].reshape(3, 3).T @ (ground.wrenches[0, :3] + mass * model.opt.gravity)
     np.testing.assert_allclose(force, expected, atol=0.02 * np.linalg.norm(expected))
     assert np.linalg.norm(data.sensor("acc").data) == pytest.approx(9.81, rel=0.01)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import mujoco
@@ -45,6 +45,8 @@ from softground.simulation.groups import groups_of_bodies, groups_under_feet
 BACKENDS = ("native", "xla")
 HASTY = 10
 """Rounds from which on no constraint is believed that did not act all the time."""
+SHARES = (-10.0, 0.9)
+"""Least and greatest weight of the last round but one in where the next begins."""
 STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
 """What an integrator changes: time, positions, velocities, activations, and what plugins and delays remember."""
 
@@ -302,7 +304,7 @@ class _Beside:
         self.touched = np.array(ground.carrier.touched)
         self.state = np.empty(mujoco.mj_stateSize(model, STATE))
         self.mismatch, self.rounds, self.time = 0.0, 0, data.time
-        self.pending, self.acting = False, np.zeros(0, bool)
+        self.pending, self.acting, self.off = False, np.zeros(0, bool), np.zeros(0)
         mujoco.mj_fwdPosition(model, data)
         self.given: Any = ground.example(data, True)  # arrays of NumPy's, as those of `push`
         self.dense = np.zeros((model.nv, model.nv))
@@ -365,10 +367,14 @@ class _Beside:
             raise OptionError("model.opt.integrator has changed since the ground was made: make a new one")
         self.given.dt[()] = opt.timestep
         self.begin()
-        self.mismatch, rounds = 0.0, 0
+        self.mismatch, rounds, before = 0.0, 0, None
         while True:
-            self.call(self.answer(rounds))
-            if not push.changed:  # the wrenches are those with which this end of the step was reached
+            of_dofs = self.answer(rounds)
+            leapt = False
+            if rounds:
+                before, leapt = self.leap(before)
+            self.call(of_dofs)
+            if not (push.changed or leapt):  # the wrenches are those with which this end of the step was reached
                 self.mismatch = 0.0
                 break
             if not push.finite:
@@ -377,7 +383,8 @@ class _Beside:
             rounds += 1
             if self.affine and not data.nefc:
                 break
-            self.mismatch = float(np.abs(push.jacobian @ (data.qvel - push.velocity)).max())
+            self.off = push.jacobian @ (data.qvel - push.velocity)
+            self.mismatch = float(np.abs(self.off).max())
             if self.mismatch <= self.ground._tolerance or rounds >= self.ground._rounds:
                 break
         self.rounds = rounds
@@ -400,6 +407,26 @@ class _Beside:
         into = self.given.stiffness if of_dofs else self.dense
         np.copyto(into, constraint_stiffness(model, data, self.acting, of_dofs))
         return of_dofs
+
+    def leap(self, before: _Round | None) -> tuple[_Round, bool]:
+        """Between two rounds: go from where the last two ends of the step say that the ground and MuJoCo would agree.
+
+        As long as the same constraints act, MuJoCo's answer is linear: between (and beyond) two pairs of wrenches and
+        ends of the step all are pairs. The one with the least mismatch takes the place of the last (Anderson 1965).
+        """
+        data, given = self.data, self.given
+        now = _Round(given.pushed.copy(), data.qvel.copy(), self.off, self.acting)
+        leaps = before is not None and np.array_equal(now.acting, before.acting)
+        if leaps:
+            change = now.off - before.off
+            size = change @ change
+            share = float(np.clip(now.off @ change / size, *SHARES)) if size else 0.0
+            pushed = now.pushed + share * (before.pushed - now.pushed)
+            np.add(given.applied, pushed - given.pushed, out=given.applied)
+            np.copyto(given.pushed, pushed)
+            data.xfrc_applied[self.touched] = given.applied
+            data.qvel[:] = now.velocity + share * (before.velocity - now.velocity)
+        return now, leaps
 
     def commit(self) -> None:
         """The step is over: what the ground remembers from here on."""
@@ -436,6 +463,15 @@ class _Beside:
         fresh = self.ground.example(data, True).memory
         jax.tree.map(np.copyto, self.memories[self.now], fresh)
         self.time, self.pending = data.time, False
+
+
+class _Round(NamedTuple):
+    """Wrenches, the velocity with which MuJoCo ended the step, its mismatch at the feet, and constraints that acted."""
+
+    pushed: np.ndarray
+    velocity: np.ndarray
+    off: np.ndarray
+    acting: np.ndarray
 
 
 class _ByXla:
