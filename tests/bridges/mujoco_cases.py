@@ -90,6 +90,29 @@ def explicit(ground: sg.mujoco.Ground, data: mujoco.MjData):
     return now
 
 
+def potential_fall(ground: sg.mujoco.Ground, data: mujoco.MjData):
+    """() -> Phi(0) - Phi(u) of the step just taken, W: by convexity f.u is at most that."""
+    touching: Touching = ground.touching(data)
+
+    @jax.jit
+    def fall(given, memory, velocity):
+        carrier, total = touching.carrier, 0.0
+        for group, before in zip(touching.groups, memory.ground, strict=True):
+            placed = group.placed(carrier, given.pose, touching.surface)
+            contacts = group.contacts(carrier, given.pose, placed, before, given.dt)
+            twists = contacts.jacobian @ velocity
+            total = total + contacts.potential(0 * twists) - contacts.potential(twists)
+        return total
+
+    def now() -> float:
+        beside = ground._last
+        assert beside is not None
+        with jax.enable_x64(True):
+            return float(fall(beside.given, beside.memories[1 - beside.now], beside.push.velocity))
+
+    return now
+
+
 def step_explicitly(ground: sg.mujoco.Ground, data: mujoco.MjData, now) -> None:
     """A step of MuJoCo with forces computed from the state at its start."""
     model, carrier = ground.model, ground.carrier

@@ -109,6 +109,7 @@ class Ground:
         self._programs: dict[bool, Any] = {}
         self._beside: dict[int, _Beside] = {}
         self._last: _Beside | None = None
+        self._untouched: Callable[[Pose], Memory] | None = None
 
     @property
     def foot_names(self) -> tuple[str, ...]:
@@ -274,24 +275,29 @@ class Ground:
         rates, pattern = Rates(self.model, data), tree_pattern(self.model)
         return Touching(self.carrier, self._groups, self.ground.surface, self._solver, rates, pattern)
 
+    def fresh_memory(self, data: mujoco.MjData) -> Memory:
+        """What ground remembers in which the feet have been where they are now all along."""
+        with jax.enable_x64(True):
+            if self._untouched is None:
+                touching = self.touching(data)
+                self._untouched = jax.jit(lambda pose: untouched(touching, pose))
+            return jax.tree.map(np.array, self._untouched(_pose(data)))
+
     def example(self, data: mujoco.MjData, of_dofs: bool) -> Given:
         """Arrays of which a step is made, those of MuJoCo where they are."""
         nv, touched = self.model.nv, len(self.carrier.touched)
-        touching = self.touching(data)
-        with jax.enable_x64(True):
-            memory = jax.jit(lambda pose: untouched(touching, pose))(_pose(data))
         return Given(
             pose=_pose(data),
             dt=np.array(float(self.model.opt.timestep)),
             mass=np.eye(nv),
-            rates=touching.rates.values,
+            rates=Rates(self.model, data).values,
             stiffness=np.zeros(nv) if of_dofs else np.zeros((nv, nv)),
             velocity=np.zeros(nv),
             reference=data.qvel,
             xfrc_applied=data.xfrc_applied,
             applied=np.zeros((touched, 6)),
             pushed=np.zeros((touched, 6)),
-            memory=jax.tree.map(np.array, memory),
+            memory=self.fresh_memory(data),
         )
 
 
@@ -460,8 +466,7 @@ class _Beside:
         data.xfrc_applied[self.touched] = np.where(own, rows - self.given.pushed, rows)
         self.given.applied[:] = self.given.pushed[:] = 0.0
         mujoco.mj_fwdPosition(self.model, data)
-        fresh = self.ground.example(data, True).memory
-        jax.tree.map(np.copyto, self.memories[self.now], fresh)
+        jax.tree.map(np.copyto, self.memories[self.now], self.ground.fresh_memory(data))
         self.time, self.pending = data.time, False
 
 
