@@ -59,7 +59,7 @@ def ground_under(model: mujoco.MjModel, name: str, medium, **options) -> sg.mujo
 def explicit(ground: sg.mujoco.Ground, data: mujoco.MjData):
     """The same law with the velocity at the start of the step, as people apply forces by hand: () -> wrenches."""
     touching: Touching = ground.touching(data)
-    memory = ground.example(data, True).memory.ground
+    memory = ground.example(data).memory.ground
 
     @jax.jit
     def wrenches(given, memory):
@@ -78,7 +78,7 @@ def explicit(ground: sg.mujoco.Ground, data: mujoco.MjData):
         )
         return world, after
 
-    given = ground.example(data, True)
+    given = ground.example(data)
     order = [member for group in touching.groups for member in group.members]
 
     def now() -> np.ndarray:

@@ -14,9 +14,15 @@ curvature K = J_c' R^-1 J_c, a further force g changes a by (M + K)^-1 g. Togeth
 This is symmetric only if B = M or K = 0: MuJoCo's constraints do not know of the implicit damping. A convex problem
 needs a symmetric matrix; we take A = B + S K S with S = sqrt(diag B / diag M), which is right for one joint alone, and
 positive definite always. It decides how fast the rounds of `ground.py` converge, not what they converge to.
+
+Limits and dry friction of single dofs, which come and go all the time, need no K: their costs are convex functions of
+one velocity, so the ground's problem can have them as they are, and find out itself which act (`dof_law`). The force of
+such a row is clip(R^-1 (a_ref -+ a)), and with a change of the end velocity a_i changes by S_ii^2 / dt times that.
 """
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import mujoco
@@ -25,10 +31,14 @@ from jaxtyping import Bool, Float
 
 from softground.arrays import Array
 from softground.bridges.mujoco.calls import Call
+from softground.contact.joints import JointLaw
 from softground.errors import OptionError
+from softground.robots.tree import HINGE, SLIDE
 
 INSIDE = 1 - 1e-9
 """Share of a bound below which a force is not at it."""
+HUGE = 1e30
+LIMIT_OF_JOINT = int(mujoco.mjtConstraint.mjCNSTR_LIMIT_JOINT)
 EULER, RK4, IMPLICIT, IMPLICITFAST = 0, 1, 2, 3  # mjtIntegrator
 
 
@@ -81,28 +91,102 @@ class Rates:
         return dense + jnp.tril(dense, -1).T if one_sided else (dense + dense.T) / 2
 
 
-def answering_mass(
-    mass: Float[Array, "nv nv"],
-    rates: Float[Array, "nv nv"],
-    stiffness: Float[Array, " nv"] | Float[Array, "nv nv"],
-    dt: Float[Array, ""],
-) -> Float[Array, "nv nv"]:
-    """A, from M, D and K (of which the diagonal may be all)."""
-    implicit = mass - dt * rates
-    squared = jnp.diagonal(implicit) / jnp.diagonal(mass)
-    if stiffness.ndim == 1:
-        return implicit + jnp.diag(squared * stiffness)
-    scale = jnp.sqrt(squared)
-    return implicit + scale[:, None] * stiffness * scale
+class DofRows(NamedTuple):
+    """MuJoCo's constraints of single dofs, by dof: weights (R^-1) are zero where there is none."""
+
+    acceleration: Float[Array, " nv"]  # mjData.qacc with the ground's wrenches as they are now
+    friction_weight: Float[Array, " nv"]
+    friction_target: Float[Array, " nv"]  # a_ref
+    friction_bound: Float[Array, " nv"]  # N m
+    limit_weight: Float[Array, " nv"]
+    limit_target: Float[Array, " nv"]
+    limit_sign: Float[Array, " nv"]  # 1: at the lower limit, -1: at the upper
+
+
+class Limited:
+    """Where constraints of single dofs stand among MuJoCo's rows: equalities, dry friction, limits, contacts."""
+
+    def __init__(self, model: mujoco.MjModel):
+        self._rubbing = np.flatnonzero(model.dof_frictionloss > 0)
+        self._dof = np.array(model.jnt_dofadr)
+        scalar = np.isin(model.jnt_type, (SLIDE, HINGE))
+        self._has_others = bool(model.ntendon) or bool(np.any(model.jnt_limited & ~scalar))
+        self._scalar = scalar
+        self.any = bool(len(self._rubbing)) or bool(np.any(model.jnt_limited))
+        self._last = 0
+
+    def rows(self, model: mujoco.MjModel, data: mujoco.MjData) -> DofRows:
+        """Arrays for `read`."""
+        nv = model.nv
+        zeros = [np.zeros(nv) for _ in range(5)]
+        return DofRows(data.qacc, zeros[0], zeros[1], np.array(model.dof_frictionloss, float), *zeros[2:])
+
+    def read(self, data: mujoco.MjData, rows: DofRows) -> Any:
+        """Bring the rows up to date; a mask of those of MuJoCo's rows that are not among them, or None."""
+        first, rubbing, limits = data.ne, self._rubbing, data.nl
+        weight, target = data.efc_D, data.efc_aref
+        if len(rubbing):
+            here = slice(first, first + len(rubbing))
+            rows.friction_weight[rubbing] = weight[here]  # pyright: ignore[reportIndexIssue]
+            rows.friction_target[rubbing] = target[here]  # pyright: ignore[reportIndexIssue]
+        if limits or self._last:
+            self._read_limits(data, rows, weight, target)
+        if not (data.ncon or first or self._has_others):
+            return None
+        others = np.ones(data.nefc, bool)
+        others[first : first + len(rubbing)] = False
+        start = first + data.nf
+        others[start : start + limits] = ~self._single(data, start, limits)
+        return others
+
+    def _read_limits(self, data: mujoco.MjData, rows: DofRows, weight: np.ndarray, target: np.ndarray) -> None:
+        start, self._last = data.ne + data.nf, data.nl
+        own = np.flatnonzero(self._single(data, start, data.nl)) + start
+        dofs = self._dof[data.efc_id[own]]
+        of_rows: Any = rows
+        of_rows.limit_weight.fill(0.0)
+        of_rows.limit_weight[dofs] = weight[own]
+        of_rows.limit_target[dofs] = target[own]
+        of_rows.limit_sign[dofs] = dense_jacobian(data.model, data)[own, dofs]
+
+    def _single(self, data: mujoco.MjData, start: int, count: int) -> np.ndarray:
+        """Which of the rows of limits are of hinges and slides."""
+        here = slice(start, start + count)
+        if not self._has_others:
+            return np.ones(count, bool)
+        of_joints = data.efc_type[here] == LIMIT_OF_JOINT
+        return of_joints & self._scalar[np.where(of_joints, data.efc_id[here], 0)]
+
+
+def dof_law(rows: DofRows, scale: Float[Array, " nv"], reference: Float[Array, " nv"], dt) -> JointLaw:
+    """Limits and dry friction as a law of the end velocity, exact at the reference. scale: diag B / diag M."""
+    friction = rows.friction_weight * scale / dt
+    limit = rows.limit_weight * scale / dt
+    rubbed = rows.friction_weight * (rows.friction_target - rows.acceleration) + friction * reference
+    pushed = rows.limit_weight * (rows.limit_target - rows.limit_sign * rows.acceleration)
+    spring = limit / dt
+    given = rows.limit_weight > 0
+    depth = (pushed + rows.limit_sign * limit * reference) / jnp.where(given, spring, 1.0)
+    zeros = jnp.zeros_like(reference)
+    return JointLaw(
+        below=jnp.where(given & (rows.limit_sign > 0), depth, -HUGE),
+        above=jnp.where(given & (rows.limit_sign < 0), depth, -HUGE),
+        spring=spring,
+        pd_offset=rubbed,
+        pd_slope=friction,
+        pd_bound=jnp.where(rows.friction_weight > 0, rows.friction_bound, 0.0),
+        friction_bound=zeros,
+        friction_slope=zeros,
+        dt=dt,
+    )
 
 
 def constraint_stiffness(
-    model: mujoco.MjModel, data: mujoco.MjData, acting: Bool[np.ndarray, " nefc"], of_dofs: bool
-) -> np.ndarray:
-    """K of the constraints that act; of_dofs: the diagonal, which is all."""
-    weight = data.efc_D * acting
-    jacobian = _dense_jacobian(model, data)
-    return weight @ (jacobian * jacobian) if of_dofs else (jacobian.T * weight) @ jacobian
+    model: mujoco.MjModel, data: mujoco.MjData, acting: Bool[np.ndarray, " nefc"]
+) -> Float[np.ndarray, "nv nv"]:
+    """K of the constraints that act."""
+    jacobian = dense_jacobian(model, data)
+    return (jacobian.T * (data.efc_D * acting)) @ jacobian
 
 
 def quadratic(model: mujoco.MjModel, data: mujoco.MjData) -> Bool[np.ndarray, " nefc"]:
@@ -133,7 +217,7 @@ def _stick_or_slide(data: mujoco.MjData, force: np.ndarray, found: np.ndarray) -
             found[first + 1 : first + count] = sticks
 
 
-def _dense_jacobian(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+def dense_jacobian(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
     """Jacobian (nefc, nv) of MuJoCo's constraints."""
     count, nv = data.nefc, model.nv
     if not mujoco.mj_isSparse(model):
@@ -141,11 +225,6 @@ def _dense_jacobian(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
     dense = np.zeros((count, nv))
     mujoco.mju_sparse2dense(dense, data.efc_J, data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind)
     return dense
-
-
-def stands_alone(model: mujoco.MjModel, data: mujoco.MjData) -> bool:
-    """Whether every constraint is of one dof: limits of hinges and slides, and their dry friction."""
-    return not (data.ncon or data.ne or model.ntendon)
 
 
 def full_mass(model: mujoco.MjModel, data: mujoco.MjData, into: np.ndarray) -> Call:

@@ -19,13 +19,13 @@ import mujoco
 import numpy as np
 
 from softground.bridges.mujoco.answering import (
+    Limited,
     Rates,
     constraint_stiffness,
     full_mass,
     integrator_of,
     is_affine,
     quadratic,
-    stands_alone,
     tree_pattern,
 )
 from softground.bridges.mujoco.calls import Call, at_once, one_by_one
@@ -107,6 +107,7 @@ class Ground:
         self._groups = groups
         self._backend = backend
         self._programs: dict[bool, Any] = {}
+        self._limited = Limited(model)
         self._beside: dict[int, _Beside] = {}
         self._last: _Beside | None = None
         self._untouched: Callable[[Pose], Memory] | None = None
@@ -254,12 +255,12 @@ class Ground:
         self._last = beside
         return beside
 
-    def program(self, data: mujoco.MjData, of_dofs: bool) -> Any:
-        """The program of a step in which constraints are of single dofs, or of any kind."""
-        if of_dofs not in self._programs:
+    def program(self, data: mujoco.MjData, alone: bool) -> Any:
+        """The program of a step in which constraints are of single dofs alone, or of any kind."""
+        if alone not in self._programs:
             with jax.enable_x64(True):
-                self._programs[of_dofs] = _program(self.touching(data), self.example(data, of_dofs), self._backend)
-        return self._programs[of_dofs]
+                self._programs[alone] = _program(self.touching(data), self.example(data, alone), self._backend)
+        return self._programs[alone]
 
     def in_a_row(self, calls: Sequence[Call]) -> Callable[[], None]:
         """Calls of MuJoCo's functions as one."""
@@ -283,7 +284,7 @@ class Ground:
                 self._untouched = jax.jit(lambda pose: untouched(touching, pose))
             return jax.tree.map(np.array, self._untouched(_pose(data)))
 
-    def example(self, data: mujoco.MjData, of_dofs: bool) -> Given:
+    def example(self, data: mujoco.MjData, alone: bool = True) -> Given:
         """Arrays of which a step is made, those of MuJoCo where they are."""
         nv, touched = self.model.nv, len(self.carrier.touched)
         return Given(
@@ -291,7 +292,8 @@ class Ground:
             dt=np.array(float(self.model.opt.timestep)),
             mass=np.eye(nv),
             rates=Rates(self.model, data).values,
-            stiffness=np.zeros(nv) if of_dofs else np.zeros((nv, nv)),
+            rows=self._limited.rows(self.model, data) if self._limited.any else None,
+            stiffness=None if alone else np.zeros((nv, nv)),
             velocity=np.zeros(nv),
             reference=data.qvel,
             xfrc_applied=data.xfrc_applied,
@@ -312,8 +314,10 @@ class _Beside:
         self.mismatch, self.rounds, self.time = 0.0, 0, data.time
         self.pending, self.acting, self.off = False, np.zeros(0, bool), np.zeros(0)
         mujoco.mj_fwdPosition(model, data)
-        self.given: Any = ground.example(data, True)  # arrays of NumPy's, as those of `push`
-        self.dense = np.zeros((model.nv, model.nv))
+        self.given: Any = ground.example(data)  # arrays of NumPy's, as those of `push`
+        self.stiffness = np.zeros((model.nv, model.nv))
+        self.limited = ground._limited
+        self.others: np.ndarray | None = None
         self.memories = (self.given.memory, jax.tree.map(np.copy, self.given.memory))
         self.now = 0
         self.push: Any = ground.program(data, True).results()
@@ -345,15 +349,15 @@ class _Beside:
         ]
         return begin + end, again + end
 
-    def call(self, of_dofs: bool) -> None:
+    def call(self, alone: bool) -> None:
         """The ground's part of the step."""
-        call = self.calls.get((of_dofs, self.now))
+        call = self.calls.get((alone, self.now))
         if call is None:
-            stiffness = self.given.stiffness if of_dofs else self.dense
+            stiffness = None if alone else self.stiffness
             given = self.given._replace(memory=self.memories[self.now], stiffness=stiffness)
             results = self.push._replace(memory=self.memories[1 - self.now])
-            call = self.ground.program(self.data, of_dofs).bound((given,), results)
-            self.calls[of_dofs, self.now] = call
+            call = self.ground.program(self.data, alone).bound((given,), results)
+            self.calls[alone, self.now] = call
         call()
 
     def check_state(self) -> None:
@@ -373,13 +377,13 @@ class _Beside:
             raise OptionError("model.opt.integrator has changed since the ground was made: make a new one")
         self.given.dt[()] = opt.timestep
         self.begin()
+        self.read_constraints()
         self.mismatch, rounds, before = 0.0, 0, None
         while True:
-            of_dofs = self.answer(rounds)
-            leapt = False
+            alone, leapt = self.answer(rounds), False
             if rounds:
                 before, leapt = self.leap(before)
-            self.call(of_dofs)
+            self.call(alone)
             if not (push.changed or leapt):  # the wrenches are those with which this end of the step was reached
                 self.mismatch = 0.0
                 break
@@ -395,24 +399,29 @@ class _Beside:
                 break
         self.rounds = rounds
 
+    def read_constraints(self) -> None:
+        """Which constraints this step has."""
+        rows, data = self.given.rows, self.data
+        if data.nefc:
+            self.others = self.limited.read(data, rows) if rows is not None else np.ones(data.nefc, bool)
+        elif rows is not None:
+            rows.limit_weight.fill(0.0)  # and no row is of friction, of which there always are as many
+
     def answer(self, rounds: int) -> bool:
-        """Bring the stiffness of MuJoCo's constraints up to date; whether all are of single dofs.
+        """Bring the stiffness of MuJoCo's other constraints up to date; whether there are none.
 
         Constraints that take turns to act could do so for ever. So in two rounds of three a constraint counts only if
         it has acted in the rounds before, and after `HASTY` in all: what is held for too soft makes the rounds
         converge, if slowly. Near the end those that act are the right ones, and to count them all is fast.
         """
         model, data = self.model, self.data
-        if not data.nefc:
-            self.given.stiffness.fill(0.0)
+        if not data.nefc or self.others is None:
             return True
-        found = quadratic(model, data)
+        found = quadratic(model, data) & self.others
         careful = rounds > 1 and (rounds % 3 != 1 or rounds > HASTY)
         self.acting = found & self.acting if careful else found
-        of_dofs = stands_alone(model, data)
-        into = self.given.stiffness if of_dofs else self.dense
-        np.copyto(into, constraint_stiffness(model, data, self.acting, of_dofs))
-        return of_dofs
+        np.copyto(self.stiffness, constraint_stiffness(model, data, self.acting))
+        return False
 
     def leap(self, before: _Round | None) -> tuple[_Round, bool]:
         """Between two rounds: go from where the last two ends of the step say that the ground and MuJoCo would agree.

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from softground.arrays import Array
-from softground.bridges.mujoco.answering import Rates, answering_mass
+from softground.bridges.mujoco.answering import DofRows, Rates, dof_law
 from softground.bridges.mujoco.carrying import Carrier, Pose
 from softground.contact.guess import Guess
 from softground.contact.newton import Newton
@@ -56,7 +56,8 @@ class Given(NamedTuple):
     dt: Float[Array, ""]
     mass: Float[Array, "nv nv"]  # M
     rates: Float[Array, " d"]  # D, as `Rates` has it
-    stiffness: Float[Array, " nv"] | Float[Array, "nv nv"]  # K, or its diagonal
+    rows: DofRows | None  # limits and dry friction of single dofs, if the model has any
+    stiffness: Float[Array, "nv nv"] | None  # K of other constraints; None: there are none
     velocity: Float[Array, " nv"]  # with which the step begins
     reference: Float[Array, " nv"]  # with which it would end with the ground's wrenches as they are now
     xfrc_applied: Float[Array, "nbody 6"]  # force and torque at xipos, world: of the user and of the ground
@@ -93,14 +94,23 @@ def push(touching: Touching, given: Given) -> Push:
     carrier, groups, pose = touching.carrier, touching.groups, given.pose
     placed = [group.placed(carrier, pose, touching.surface) for group in groups]
     rates = touching.rates.matrix(given.rates, carrier.nv)
-    metric = answering_mass(jnp.where(touching.coupled, given.mass, 0.0), rates, given.stiffness, given.dt)
+    mass = jnp.where(touching.coupled, given.mass, 0.0)
+    metric = mass - given.dt * rates
+    scale = jnp.diagonal(metric) / jnp.diagonal(mass)
+    if given.stiffness is not None:
+        root = jnp.sqrt(scale)
+        metric = metric + root[:, None] * given.stiffness * root
     rows = given.xfrc_applied[np.array(carrier.touched)]
     held = jnp.where((rows == given.applied).all(1, keepdims=True), given.pushed, 0.0)
     impulse = given.dt * _generalised(carrier, pose, held)
     momentum = product(metric, given.reference) - impulse
+    joints = None
+    if given.rows is not None:
+        joints = dof_law(given.rows, scale, given.reference, given.dt)
+        momentum = momentum - given.dt * joints.response(given.reference)[0]
 
     def solved(count: int) -> Outcome:
-        return _solved(touching, given, placed[:count], metric, momentum)
+        return _solved(touching, given, placed[:count], metric, momentum, joints)
 
     outcome = bodies_if_near(
         carrier, touching.solver, groups, pose, given.velocity, placed, given.memory.ground, solved, given.dt
@@ -144,15 +154,15 @@ def push(touching: Touching, given: Given) -> Push:
     )
 
 
-def _solved(touching: Touching, given: Given, placed: list[FootInGround], metric, momentum) -> Outcome:
+def _solved(touching: Touching, given: Given, placed: list[FootInGround], metric, momentum, joints) -> Outcome:
     """What comes of a step in which the first groups may touch the ground."""
     groups = touching.groups[: len(placed)]
     contacts = tuple(
         group.contacts(touching.carrier, given.pose, one, memory, given.dt)
         for group, one, memory in zip(groups, placed, given.memory.ground[: len(groups)], strict=True)
     )
-    problem = StepProblem(metric, momentum, contacts, None, given.dt)
-    found = solve(problem, Guess(given.velocity, given.memory.twists[: len(groups)]), touching.solver)
+    problem = StepProblem(metric, momentum, contacts, joints, given.dt)
+    found = solve(problem, Guess(given.reference, given.memory.twists[: len(groups)]), touching.solver)
     memory = remembered(groups, placed, given.memory.ground, problem, found.twists)
     return Outcome(
         found.velocity, found.twists, found.twists, found.wrenches, memory, found.iterations, found.converged
