@@ -192,7 +192,7 @@ LINK = """<body name="link" pos="0.05 0 -0.15">
   <geom type="capsule" fromto="0 0 0 -0.05 0 -0.1" size="0.005" contype="0" conaffinity="0"/></body>"""
 
 
-def closed_model() -> mujoco.MjModel:
+def closed_xml() -> str:
     corners = [(x, y) for x in (0.15, -0.15) for y in (0.1, -0.1)]
     legs = "".join(LEG.format(k=k, x=x, y=y, link=LINK if k == 0 else "") for k, (x, y) in enumerate(corners))
     servos = "".join(
@@ -200,4 +200,8 @@ def closed_model() -> mujoco.MjModel:
         for k in range(4)
         for j in ("hip", "knee")
     )
-    return mujoco.MjModel.from_xml_string(CLOSED.format(legs=legs, servos=servos))
+    return CLOSED.format(legs=legs, servos=servos)
+
+
+def closed_model() -> mujoco.MjModel:
+    return mujoco.MjModel.from_xml_string(closed_xml())

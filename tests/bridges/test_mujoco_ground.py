@@ -1,5 +1,8 @@
 """Soft ground inside of MuJoCo: what it does is our simulator's ground, and what it does not do is MuJoCo's."""
 
+import re
+from pathlib import Path
+
 import jax
 import mujoco
 import numpy as np
@@ -15,6 +18,7 @@ from .mujoco_cases import (
     GROUNDS,
     LIES_ON,
     closed_model,
+    closed_xml,
     explicit,
     feet_of,
     ground_under,
@@ -117,8 +121,7 @@ def test_it_is_stable_and_gives_no_energy(name, medium, dt):
         allowed = float(np.sum(under_feet.eps)) * np.log(under_feet.coefficients.shape[2] + 1)
     turning = medium == "foam" and name in LIES_ON
     fall = potential_fall(ground, data)
-    # A velocity that is off by the tolerance, under three times the weight.
-    slack = 1e-5 * 3 * float(robot(name).weight) * dt
+    slack = 1e-5 * 3 * float(robot(name).weight) * dt  # the tolerance, under three times the weight
     gained, stored, rounds, work = 0.0, 0.0, [], None
     for k in pushed_about(name, dt, 20.0, lambda: ground.step(model, data), data):
         if work is not None and not turning:
@@ -127,7 +130,7 @@ def test_it_is_stable_and_gives_no_energy(name, medium, dt):
         if turning and k % 3 == 0:
             gained = max(gained, work - dt * fall())
         off = ground.last.jacobian @ (data.qvel - ground.last.velocity)
-        assert np.abs(off).max() <= 1.01e-5
+        assert np.abs(off).max() <= 1.01e-5 + 1e-3 * ground.last.speed
         assert ground.converged
         rounds.append(ground.rounds)
     print(f"{name} on {medium}, {dt} s: rounds {np.mean(rounds):.2f}, at most {max(rounds)}; gain {gained:.1e} J")
@@ -202,7 +205,8 @@ def closed():
     for k in range(1500):
         data.ctrl[8] = 2.0 if k < 1000 else 0.0
         ground.step(model, data)
-        rounds.append((ground.rounds, ground.mismatch))
+        rounds.append((ground.rounds, ground.mismatch, float(ground.last.speed)))
+        assert ground.converged
         touched += data.ncon > 0
     return model, data, ground, np.array(rounds), touched
 
@@ -210,7 +214,7 @@ def closed():
 def test_tendons_equalities_and_self_collisions_keep_acting(closed):
     model, data, ground, rounds, touched = closed
     print(f"rounds {rounds[:, 0].mean():.2f}, at most {rounds[:, 0].max():.0f}, mismatch {rounds[:, 1].max():.1e} m/s")
-    assert rounds[:, 1].max() <= 1e-5
+    assert rounds[:, 1].max() <= 1e-5 + 1e-3 * rounds[:, 2].max()
     assert touched > 1000  # the tail lies on the box
     pairs = {tuple(sorted((model.geom(c.geom1).name, model.geom(c.geom2).name))) for c in data.contact}
     assert ("box", "tip") in pairs
@@ -316,6 +320,26 @@ def test_the_whole_robot_may_meet_the_ground():
     total = ground.wrenches[:, 2].sum() + ground.body_wrenches[:, 2].sum()
     assert total == pytest.approx(weight, rel=0.05)
     assert data.qpos[2] > 0.2  # the trunk has a radius of 0.25 m
+
+
+# -- the page ------------------------------------------------------------------------------------------
+
+
+def test_the_program_of_the_page(tmp_path, monkeypatch):
+    """docs/from_mujoco.md, as printed, with a file of ours for the user's."""
+    monkeypatch.chdir(tmp_path)
+    text = closed_xml()
+    for k, name in enumerate(("FL", "FR", "RL", "RR")):
+        text = text.replace(f'"foot{k}"', f'"{name}"')
+    (tmp_path / "robot.xml").write_text(text)
+    page = Path(__file__).parents[2] / "docs" / "from_mujoco.md"
+    (program,) = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    names: dict = {}
+    exec(compile(program, str(page), "exec"), names)
+    assert len(program.strip().splitlines()) <= 12
+    weight = names["model"].body_subtreemass[0] * 9.81
+    assert names["ground"].wrenches[:, 2].sum() > 0.2 * weight
+    assert names["data"].time == pytest.approx(0.2)
 
 
 # -- runs --------------------------------------------------------------------------------------------

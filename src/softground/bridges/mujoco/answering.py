@@ -39,6 +39,7 @@ INSIDE = 1 - 1e-9
 """Share of a bound below which a force is not at it."""
 HUGE = 1e30
 LIMIT_OF_JOINT = int(mujoco.mjtConstraint.mjCNSTR_LIMIT_JOINT)
+FRICTION_OF_DOF = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF)
 EULER, RK4, IMPLICIT, IMPLICITFAST = 0, 1, 2, 3  # mjtIntegrator
 
 
@@ -107,53 +108,67 @@ class Limited:
     """Where constraints of single dofs stand among MuJoCo's rows: equalities, dry friction, limits, contacts."""
 
     def __init__(self, model: mujoco.MjModel):
-        self._rubbing = np.flatnonzero(model.dof_frictionloss > 0)
-        self._dof = np.array(model.jnt_dofadr)
-        scalar = np.isin(model.jnt_type, (SLIDE, HINGE))
-        self._has_others = bool(model.ntendon) or bool(np.any(model.jnt_limited & ~scalar))
-        self._scalar = scalar
-        self.any = bool(len(self._rubbing)) or bool(np.any(model.jnt_limited))
-        self._last = 0
+        columns = model.jnt_dofadr, model.jnt_qposadr, model.jnt_range.mean(1)
+        self._of_joint = list(zip(*(column.tolist() for column in columns), strict=True))
+        self._scalar = np.isin(model.jnt_type, (SLIDE, HINGE))
+        self._has_others = bool(model.ntendon) or bool(np.any(model.jnt_limited & ~self._scalar))
+        self.any = bool(np.any(model.dof_frictionloss)) or bool(np.any(model.jnt_limited))
+        self._last: list[int] = []  # dofs that were at a limit
 
     def rows(self, model: mujoco.MjModel, data: mujoco.MjData) -> DofRows:
         """Arrays for `read`."""
-        nv = model.nv
-        zeros = [np.zeros(nv) for _ in range(5)]
-        return DofRows(data.qacc, zeros[0], zeros[1], np.array(model.dof_frictionloss, float), *zeros[2:])
+        zeros = [np.zeros(model.nv) for _ in range(5)]
+        return DofRows(data.qacc, zeros[0], zeros[1], model.dof_frictionloss, *zeros[2:])
 
-    def read(self, data: mujoco.MjData, rows: DofRows) -> Any:
+    def read(self, data: mujoco.MjData, rows: Any) -> Bool[np.ndarray, " nefc"] | None:
         """Bring the rows up to date; a mask of those of MuJoCo's rows that are not among them, or None."""
-        first, rubbing, limits = data.ne, self._rubbing, data.nl
+        first, frictions, limits = data.ne, data.nf, data.nl
         weight, target = data.efc_D, data.efc_aref
-        if len(rubbing):
-            here = slice(first, first + len(rubbing))
-            rows.friction_weight[rubbing] = weight[here]  # pyright: ignore[reportIndexIssue]
-            rows.friction_target[rubbing] = target[here]  # pyright: ignore[reportIndexIssue]
+        if frictions:
+            here = slice(first, first + frictions)
+            own = data.efc_type[here] == FRICTION_OF_DOF if self._has_others else slice(None)
+            dofs = data.efc_id[here][own]
+            rows.friction_weight.fill(0.0)
+            rows.friction_weight[dofs] = weight[here][own]
+            rows.friction_target[dofs] = target[here][own]
         if limits or self._last:
             self._read_limits(data, rows, weight, target)
         if not (data.ncon or first or self._has_others):
             return None
         others = np.ones(data.nefc, bool)
-        others[first : first + len(rubbing)] = False
-        start = first + data.nf
-        others[start : start + limits] = ~self._single(data, start, limits)
+        others[first : first + frictions] = data.efc_type[first : first + frictions] != FRICTION_OF_DOF
+        start = first + frictions
+        others[start : start + limits] = np.logical_not(self._single(data, start, limits))
         return others
 
-    def _read_limits(self, data: mujoco.MjData, rows: DofRows, weight: np.ndarray, target: np.ndarray) -> None:
-        start, self._last = data.ne + data.nf, data.nl
-        own = np.flatnonzero(self._single(data, start, data.nl)) + start
-        dofs = self._dof[data.efc_id[own]]
-        of_rows: Any = rows
-        of_rows.limit_weight.fill(0.0)
-        of_rows.limit_weight[dofs] = weight[own]
-        of_rows.limit_target[dofs] = target[own]
-        of_rows.limit_sign[dofs] = dense_jacobian(data.model, data)[own, dofs]
+    def none(self, rows: Any) -> None:
+        """There are none in this step."""
+        rows.friction_weight.fill(0.0)
+        rows.limit_weight.fill(0.0)
+        self._last = []
 
-    def _single(self, data: mujoco.MjData, start: int, count: int) -> np.ndarray:
+    def _read_limits(self, data: mujoco.MjData, rows: Any, weight: np.ndarray, target: np.ndarray) -> None:
+        """One by one: there are few, and for so few a call of NumPy costs more."""
+        for dof in self._last:
+            rows.limit_weight[dof] = 0.0
+        start, count, qpos = data.ne + data.nf, data.nl, data.qpos
+        here = slice(start, start + count)
+        single = self._single(data, start, count)
+        self._last = []
+        for joint, heavy, wanted, own in zip(
+            data.efc_id[here].tolist(), weight[here].tolist(), target[here].tolist(), single, strict=True
+        ):
+            if own:
+                dof, place, middle = self._of_joint[joint]
+                rows.limit_weight[dof], rows.limit_target[dof] = heavy, wanted
+                rows.limit_sign[dof] = 1.0 if qpos[place] < middle else -1.0
+                self._last.append(dof)
+
+    def _single(self, data: mujoco.MjData, start: int, count: int) -> Any:
         """Which of the rows of limits are of hinges and slides."""
         here = slice(start, start + count)
         if not self._has_others:
-            return np.ones(count, bool)
+            return [True] * count
         of_joints = data.efc_type[here] == LIMIT_OF_JOINT
         return of_joints & self._scalar[np.where(of_joints, data.efc_id[here], 0)]
 

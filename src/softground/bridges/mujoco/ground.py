@@ -31,7 +31,7 @@ from softground.bridges.mujoco.answering import (
 from softground.bridges.mujoco.calls import Call, at_once, one_by_one
 from softground.bridges.mujoco.carrying import Pose, Posture, carrier_of, model_name
 from softground.bridges.mujoco.floor import refuse_floor
-from softground.bridges.mujoco.pushing import Given, Memory, Push, Touching, push, untouched
+from softground.bridges.mujoco.pushing import Given, Memory, Push, Touching, apart, push, untouched
 from softground.contact.newton import Newton
 from softground.errors import OptionError, SoftgroundError, unknown_name
 from softground.media.base import Medium
@@ -45,6 +45,8 @@ from softground.simulation.groups import groups_of_bodies, groups_under_feet
 BACKENDS = ("native", "xla")
 HASTY = 10
 """Rounds from which on no constraint is believed that did not act all the time."""
+RELATIVE = 1e-3
+"""Share of the feet's greatest speed by which the ends of a step may differ, beside the tolerance."""
 SHARES = (-10.0, 0.9)
 """Least and greatest weight of the last round but one in where the next begins."""
 STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
@@ -63,7 +65,8 @@ class Ground:
     feet: names of bodies, geoms or sites, or names with shapes; None: those marked in the file.
     contacts: "feet"; "all" collision geometry; or names of bodies and geoms that meet the ground beside the feet.
     posture: in which the soles are down: qpos, a keyframe or joint values; by default "home" or "stand", or qpos0.
-    tolerance: m/s and rad/s, by which the velocity of a foot that the ground saw and MuJoCo's may differ.
+    tolerance: m/s and rad/s, by which the velocity of a foot that the ground saw and MuJoCo's may differ, beside a
+        thousandth of the greatest such velocity.
     rounds: at most, in a step with constraints.
     backend: "native" makes machine code, some seconds of work once for a model; "xla" starts sooner, and is slower.
 
@@ -111,6 +114,7 @@ class Ground:
         self._beside: dict[int, _Beside] = {}
         self._last: _Beside | None = None
         self._untouched: Callable[[Pose], Memory] | None = None
+        self._comparing: Any = None
 
     @property
     def foot_names(self) -> tuple[str, ...]:
@@ -231,7 +235,7 @@ class Ground:
     @property
     def converged(self) -> bool:
         """Whether the ground's problem was solved, and agrees with MuJoCo's end of the step."""
-        return bool(self._seen.push.converged) and self._seen.mismatch <= self._tolerance
+        return bool(self._seen.push.converged) and self._seen.mismatch <= self._seen.allowed
 
     @property
     def _seen(self) -> _Beside:
@@ -259,8 +263,17 @@ class Ground:
         """The program of a step in which constraints are of single dofs alone, or of any kind."""
         if alone not in self._programs:
             with jax.enable_x64(True):
-                self._programs[alone] = _program(self.touching(data), self.example(data, alone), self._backend)
+                touching = self.touching(data)
+                step = lambda given: push(touching, given)  # noqa: E731
+                self._programs[alone] = _program(step, (self.example(data, alone),), self._backend)
         return self._programs[alone]
+
+    def comparing(self, push: Push, data: mujoco.MjData) -> Any:
+        """The program that compares ends of the step."""
+        if self._comparing is None:
+            with jax.enable_x64(True):
+                self._comparing = _program(apart, (push.jacobian, data.qvel, push.velocity), self._backend)
+        return self._comparing
 
     def in_a_row(self, calls: Sequence[Call]) -> Callable[[], None]:
         """Calls of MuJoCo's functions as one."""
@@ -312,16 +325,19 @@ class _Beside:
         self.touched = np.array(ground.carrier.touched)
         self.state = np.empty(mujoco.mj_stateSize(model, STATE))
         self.mismatch, self.rounds, self.time = 0.0, 0, data.time
-        self.pending, self.acting, self.off = False, np.zeros(0, bool), np.zeros(0)
+        self.pending, self.acting = False, np.zeros(0, bool)
         mujoco.mj_fwdPosition(model, data)
         self.given: Any = ground.example(data)  # arrays of NumPy's, as those of `push`
         self.stiffness = np.zeros((model.nv, model.nv))
-        self.limited = ground._limited
+        self.limited = Limited(model)
         self.others: np.ndarray | None = None
         self.memories = (self.given.memory, jax.tree.map(np.copy, self.given.memory))
         self.now = 0
         self.push: Any = ground.program(data, True).results()
         self.calls: dict[tuple[bool, int], Callable[[], None]] = {}
+        comparing = ground.comparing(self.push, data)
+        self.apart: Any = comparing.results()
+        self.compare = comparing.bound((self.push.jacobian, data.qvel, self.push.velocity), self.apart)
         self.begin, self.again = (ground.in_a_row(calls) for calls in self._mujocos_part())
 
     def _mujocos_part(self) -> tuple[list[Call], list[Call]]:
@@ -393,9 +409,9 @@ class _Beside:
             rounds += 1
             if self.affine and not data.nefc:
                 break
-            self.off = push.jacobian @ (data.qvel - push.velocity)
-            self.mismatch = float(np.abs(self.off).max())
-            if self.mismatch <= self.ground._tolerance or rounds >= self.ground._rounds:
+            self.compare()
+            self.mismatch = float(self.apart.greatest)
+            if self.mismatch <= self.allowed or rounds >= self.ground._rounds:
                 break
         self.rounds = rounds
 
@@ -405,7 +421,12 @@ class _Beside:
         if data.nefc:
             self.others = self.limited.read(data, rows) if rows is not None else np.ones(data.nefc, bool)
         elif rows is not None:
-            rows.limit_weight.fill(0.0)  # and no row is of friction, of which there always are as many
+            self.limited.none(rows)
+
+    @property
+    def allowed(self) -> float:
+        """Mismatch at which the ground and MuJoCo agree."""
+        return self.ground._tolerance + RELATIVE * float(self.push.speed)
 
     def answer(self, rounds: int) -> bool:
         """Bring the stiffness of MuJoCo's other constraints up to date; whether there are none.
@@ -430,18 +451,18 @@ class _Beside:
         ends of the step all are pairs. The one with the least mismatch takes the place of the last (Anderson 1965).
         """
         data, given = self.data, self.given
-        now = _Round(given.pushed.copy(), data.qvel.copy(), self.off, self.acting)
-        leaps = before is not None and np.array_equal(now.acting, before.acting)
-        if leaps:
-            change = now.off - before.off
-            size = change @ change
-            share = float(np.clip(now.off @ change / size, *SHARES)) if size else 0.0
-            pushed = now.pushed + share * (before.pushed - now.pushed)
-            np.add(given.applied, pushed - given.pushed, out=given.applied)
-            np.copyto(given.pushed, pushed)
-            data.xfrc_applied[self.touched] = given.applied
-            data.qvel[:] = now.velocity + share * (before.velocity - now.velocity)
-        return now, leaps
+        now = _Round(given.pushed.copy(), data.qvel.copy(), self.apart.off.copy(), self.acting)
+        if before is None or not np.array_equal(now.acting, before.acting):
+            return now, False
+        change = now.off - before.off
+        size = change @ change
+        share = float(np.clip(now.off @ change / size, *SHARES)) if size else 0.0
+        pushed = now.pushed + share * (before.pushed - now.pushed)
+        np.add(given.applied, pushed - given.pushed, out=given.applied)
+        np.copyto(given.pushed, pushed)
+        data.xfrc_applied[self.touched] = given.applied
+        data.qvel[:] = now.velocity + share * (before.velocity - now.velocity)
+        return now, True
 
     def commit(self) -> None:
         """The step is over: what the ground remembers from here on."""
@@ -491,14 +512,14 @@ class _Round(NamedTuple):
 class _ByXla:
     """What `Direct` is, through XLA."""
 
-    def __init__(self, function: Callable, example: Given):
+    def __init__(self, function: Callable, examples: tuple):
         self._function = jax.jit(function)
-        self._shapes = jax.eval_shape(function, example)
+        self._shapes = jax.eval_shape(function, *examples)
 
-    def results(self) -> Push:
+    def results(self) -> Any:
         return jax.tree.map(lambda shape: np.zeros(shape.shape, shape.dtype), self._shapes)
 
-    def bound(self, arguments: tuple, results: Push) -> Callable[[], None]:
+    def bound(self, arguments: tuple, results: Any) -> Callable[[], None]:
         def call() -> None:
             with jax.enable_x64(True):
                 jax.tree.map(np.copyto, results, jax.tree.map(np.asarray, self._function(*arguments)))
@@ -506,16 +527,13 @@ class _ByXla:
         return call
 
 
-def _program(touching: Touching, example: Given, backend: str) -> Any:
-    def function(given: Given) -> Push:
-        return push(touching, given)
-
+def _program(function: Callable, examples: tuple, backend: str) -> Any:
     if backend == "native":
         try:
-            return Direct(function, example)
+            return Direct(function, *examples)
         except NotNative as reason:
             say_why_not("steps in MuJoCo", str(reason))
-    return _ByXla(function, example)
+    return _ByXla(function, examples)
 
 
 def _pose(data: mujoco.MjData) -> Pose:

@@ -79,6 +79,7 @@ class Push(NamedTuple):
     body_wrench_world: Float[Array, "b 6"]
     body_depth: Float[Array, " b"]  # m, of the deepest point
     jacobian: Float[Array, "r nv"]  # of all twists in the ground's problem
+    speed: Float[Array, ""]  # m/s, rad/s, greatest component of all twists at the end of the step
     power: Float[Array, ""]  # W, of the ground on the robot at the end of the step
     stored: Float[Array, ""]  # J, in the ground as the step begins
     outside_data: Bool[Array, " f"]
@@ -141,6 +142,7 @@ def push(touching: Touching, given: Given) -> Push:
         body_wrench_world=on_bodies,
         body_depth=in_order(bodies, deepest) if bodies else jnp.zeros(0),
         jacobian=jnp.concatenate([one.reshape(-1, carrier.nv) for one in jacobian]),
+        speed=jnp.concatenate([jnp.abs(u).ravel() for u in outcome.twists]).max(),
         power=jnp.asarray(power),
         stored=jnp.asarray(elastic),
         outside_data=in_order(
@@ -167,6 +169,19 @@ def _solved(touching: Touching, given: Given, placed: list[FootInGround], metric
     return Outcome(
         found.velocity, found.twists, found.twists, found.wrenches, memory, found.iterations, found.converged
     )
+
+
+class Apart(NamedTuple):
+    """How far two ends of a step are apart at the feet and bodies."""
+
+    off: Float[Array, " r"]  # m/s, rad/s, of all twists
+    greatest: Float[Array, ""]
+
+
+def apart(jacobian: Float[Array, "r nv"], velocity: Float[Array, " nv"], other: Float[Array, " nv"]) -> Apart:
+    """Between one velocity and another."""
+    off = product(jacobian, velocity - other)
+    return Apart(off, jnp.abs(off).max())
 
 
 def untouched(touching: Touching, pose: Pose) -> Memory:
