@@ -227,6 +227,47 @@ def test_tendons_equalities_and_self_collisions_keep_acting(closed):
     assert ground.wrenches[:, 2].sum() == pytest.approx(weight, rel=0.01)
 
 
+@pytest.mark.parametrize("integrator", ["EULER", "IMPLICIT", "IMPLICITFAST"])
+@pytest.mark.parametrize(("cone", "jacobian"), [("PYRAMIDAL", "SPARSE"), ("ELLIPTIC", "DENSE")])
+def test_every_integrator_cone_and_jacobian(integrator, cone, jacobian):
+    """The ends of all steps agree, with a push that sets the tail sliding on the box."""
+    model = closed_model()
+    sg.mujoco.take_out_floor(model)
+    model.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator}")
+    model.opt.cone = getattr(mujoco.mjtCone, f"mjCONE_{cone}")
+    model.opt.jacobian = getattr(mujoco.mjtJacobian, f"mjJAC_{jacobian}")
+    data = mujoco.MjData(model)
+    ground = sg.mujoco.Ground(model, sg.sand(), feet=[f"foot{k}" for k in range(4)])
+    rounds = []
+    for k in range(600):
+        data.xfrc_applied[1, :2] = (20.0, 10.0) if 300 < k < 350 else 0.0
+        ground.step(model, data)
+        rounds.append(ground.rounds)
+        assert ground.converged, f"step {k}: {ground.mismatch} m/s after {ground.rounds} rounds"
+    print(f"{integrator}, {cone}, {jacobian}: rounds {np.mean(rounds):.2f}, at most {max(rounds)}")
+    assert data.xmat[1, 8] > 0.9
+    assert ground.wrenches[:, 2].sum() > 0.5 * model.body_subtreemass[0] * 9.81
+
+
+def test_one_ground_may_serve_several_robots():
+    """Of one model: each has its own data, and the ground remembers for each."""
+    model = servo_model("ant", 0.002)
+    ground = ground_under(model, "ant", sg.foam())
+    several = [standing(model, "ant", height) for height in (0.0, 0.02)]
+    alone = []
+    for height in (0.0, 0.02):
+        data = standing(model, "ant", height)
+        own = ground_under(model, "ant", sg.foam())
+        for _ in range(100):
+            own.step(model, data)
+        alone.append(data.qpos.copy())
+    for _ in range(100):
+        for data in several:
+            ground.step(model, data)
+    for data, qpos in zip(several, alone, strict=True):
+        np.testing.assert_array_equal(data.qpos, qpos)
+
+
 def test_sensors_feel_the_ground(closed):
     """At rest the sensor at an ankle balances the ground's force less the weight of the foot, in axes of its site; the
     accelerometer gravity alone."""

@@ -1,4 +1,4 @@
-"""Bridges to other programs: videos of runs, the viewer in a browser, the rigid peer in MuJoCo."""
+"""Bridges to other programs: videos of runs, the viewer in a browser, soft ground and the rigid peer in MuJoCo."""
 
 from typing import TYPE_CHECKING
 
