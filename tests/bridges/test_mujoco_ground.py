@@ -172,11 +172,11 @@ def test_the_same_law_applied_by_hand_flips_a_robot():
     assert implicit[1] > 0.7
 
 
-def test_the_same_law_applied_by_hand_explodes():
-    """A humanoid on sand."""
+def test_the_same_law_applied_by_hand_thrashes():
+    """A humanoid on sand. How wildly depends on MuJoCo's version: 30 to 200 rad/s."""
     by_hand, implicit = (two_seconds("g1", "sand", 0.005, 1.0, way) for way in (True, False))
     print(f"g1 on sand: {by_hand[0]:.0f} rad/s by hand, {implicit[0]:.1f} implicit")
-    assert by_hand[0] > 100
+    assert by_hand[0] > 20
     assert implicit[0] < 10
 
 

@@ -114,6 +114,8 @@ class Limited:
         self._has_others = bool(model.ntendon) or bool(np.any(model.jnt_limited & ~self._scalar))
         self.any = bool(np.any(model.dof_frictionloss)) or bool(np.any(model.jnt_limited))
         self._last: list[int] = []  # dofs that were at a limit
+        self._frictions, self._rubbed = 0, 0  # rows of friction, and those of them that are of dofs
+        self._rubbing: np.ndarray | slice | None = None  # dofs that rub
 
     def rows(self, model: mujoco.MjModel, data: mujoco.MjData) -> DofRows:
         """Arrays for `read`."""
@@ -124,13 +126,12 @@ class Limited:
         """Bring the rows up to date; a mask of those of MuJoCo's rows that are not among them, or None."""
         first, frictions, limits = data.ne, data.nf, data.nl
         weight, target = data.efc_D, data.efc_aref
-        if frictions:
-            here = slice(first, first + frictions)
-            own = data.efc_type[here] == FRICTION_OF_DOF if self._has_others else slice(None)
-            dofs = data.efc_id[here][own]
-            rows.friction_weight.fill(0.0)
-            rows.friction_weight[dofs] = weight[here][own]
-            rows.friction_target[dofs] = target[here][own]
+        if frictions != self._frictions:
+            self._find_frictions(data, rows)
+        if self._rubbing is not None:
+            here = slice(first, first + self._rubbed)
+            rows.friction_weight[self._rubbing] = weight[here]
+            rows.friction_target[self._rubbing] = target[here]
         if limits or self._last:
             self._read_limits(data, rows, weight, target)
         if not (data.ncon or first or self._has_others):
@@ -141,11 +142,21 @@ class Limited:
         others[start : start + limits] = np.logical_not(self._single(data, start, limits))
         return others
 
+    def _find_frictions(self, data: mujoco.MjData, rows: Any) -> None:
+        """Which dofs rub: those of the first rows of friction, before those of tendons."""
+        here = slice(data.ne, data.ne + data.nf)
+        dofs = data.efc_id[here][data.efc_type[here] == FRICTION_OF_DOF]
+        rows.friction_weight.fill(0.0)
+        self._frictions, self._rubbed, self._rubbing = data.nf, len(dofs), None
+        if len(dofs):
+            one_piece = (np.diff(dofs) == 1).all()
+            self._rubbing = slice(int(dofs[0]), int(dofs[-1]) + 1) if one_piece else dofs
+
     def none(self, rows: Any) -> None:
         """There are none in this step."""
         rows.friction_weight.fill(0.0)
         rows.limit_weight.fill(0.0)
-        self._last = []
+        self._last, self._frictions, self._rubbing = [], 0, None
 
     def _read_limits(self, data: mujoco.MjData, rows: Any, weight: np.ndarray, target: np.ndarray) -> None:
         """One by one: there are few, and for so few a call of NumPy costs more."""

@@ -45,8 +45,6 @@ from softground.simulation.groups import groups_of_bodies, groups_under_feet
 BACKENDS = ("native", "xla")
 HASTY = 10
 """Rounds from which on no constraint is believed that did not act all the time."""
-RELATIVE = 1e-3
-"""Share of the feet's greatest speed by which the ends of a step may differ, beside the tolerance."""
 SHARES = (-10.0, 0.9)
 """Least and greatest weight of the last round but one in where the next begins."""
 STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
@@ -225,7 +223,7 @@ class Ground:
     @property
     def mismatch(self) -> float:
         """m/s, rad/s: by which the end of the step that the ground saw differs from MuJoCo's, at the feet."""
-        return self._seen.mismatch
+        return 0.0 if self._seen.exact else float(self._seen.apart.greatest)
 
     @property
     def rounds(self) -> int:
@@ -235,7 +233,7 @@ class Ground:
     @property
     def converged(self) -> bool:
         """Whether the ground's problem was solved, and agrees with MuJoCo's end of the step."""
-        return bool(self._seen.push.converged) and self._seen.mismatch <= self._seen.allowed
+        return bool(self._seen.push.converged) and (self._seen.exact or bool(self._seen.apart.agreed))
 
     @property
     def _seen(self) -> _Beside:
@@ -268,11 +266,11 @@ class Ground:
                 self._programs[alone] = _program(step, (self.example(data, alone),), self._backend)
         return self._programs[alone]
 
-    def comparing(self, push: Push, data: mujoco.MjData) -> Any:
+    def comparing(self, arguments: tuple) -> Any:
         """The program that compares ends of the step."""
         if self._comparing is None:
             with jax.enable_x64(True):
-                self._comparing = _program(apart, (push.jacobian, data.qvel, push.velocity), self._backend)
+                self._comparing = _program(apart, arguments, self._backend)
         return self._comparing
 
     def in_a_row(self, calls: Sequence[Call]) -> Callable[[], None]:
@@ -324,7 +322,7 @@ class _Beside:
         self.affine, self.integrator = is_affine(model), int(model.opt.integrator)
         self.touched = np.array(ground.carrier.touched)
         self.state = np.empty(mujoco.mj_stateSize(model, STATE))
-        self.mismatch, self.rounds, self.time = 0.0, 0, data.time
+        self.rounds, self.most, self.time = 0, ground._rounds, data.time
         self.pending, self.acting = False, np.zeros(0, bool)
         mujoco.mj_fwdPosition(model, data)
         self.given: Any = ground.example(data)  # arrays of NumPy's, as those of `push`
@@ -335,9 +333,11 @@ class _Beside:
         self.now = 0
         self.push: Any = ground.program(data, True).results()
         self.calls: dict[tuple[bool, int], Callable[[], None]] = {}
-        comparing = ground.comparing(self.push, data)
+        ends = self.push.jacobian, data.qvel, self.push.velocity, self.push.speed, np.array(ground._tolerance)
+        comparing = ground.comparing(ends)
         self.apart: Any = comparing.results()
-        self.compare = comparing.bound((self.push.jacobian, data.qvel, self.push.velocity), self.apart)
+        self.compare = comparing.bound(ends, self.apart)
+        self.exact = True  # the last step's ends need no comparison
         self.begin, self.again = (ground.in_a_row(calls) for calls in self._mujocos_part())
 
     def _mujocos_part(self) -> tuple[list[Call], list[Call]]:
@@ -394,14 +394,14 @@ class _Beside:
         self.given.dt[()] = opt.timestep
         self.begin()
         self.read_constraints()
-        self.mismatch, rounds, before = 0.0, 0, None
+        self.exact, rounds, before = True, 0, None
         while True:
             alone, leapt = self.answer(rounds), False
             if rounds:
                 before, leapt = self.leap(before)
             self.call(alone)
             if not (push.changed or leapt):  # the wrenches are those with which this end of the step was reached
-                self.mismatch = 0.0
+                self.exact = True
                 break
             if not push.finite:
                 raise SoftgroundError(f"the step at {self.state[0]:g} s has no finite solution: see data.warning")
@@ -409,9 +409,9 @@ class _Beside:
             rounds += 1
             if self.affine and not data.nefc:
                 break
+            self.exact = False
             self.compare()
-            self.mismatch = float(self.apart.greatest)
-            if self.mismatch <= self.allowed or rounds >= self.ground._rounds:
+            if self.apart.agreed or rounds >= self.most:
                 break
         self.rounds = rounds
 
@@ -422,11 +422,6 @@ class _Beside:
             self.others = self.limited.read(data, rows) if rows is not None else np.ones(data.nefc, bool)
         elif rows is not None:
             self.limited.none(rows)
-
-    @property
-    def allowed(self) -> float:
-        """Mismatch at which the ground and MuJoCo agree."""
-        return self.ground._tolerance + RELATIVE * float(self.push.speed)
 
     def answer(self, rounds: int) -> bool:
         """Bring the stiffness of MuJoCo's other constraints up to date; whether there are none.

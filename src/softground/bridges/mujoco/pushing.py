@@ -171,17 +171,23 @@ def _solved(touching: Touching, given: Given, placed: list[FootInGround], metric
     )
 
 
+RELATIVE = 1e-3
+"""Share of the feet's greatest speed by which two ends of a step may be apart, beside a tolerance."""
+
+
 class Apart(NamedTuple):
     """How far two ends of a step are apart at the feet and bodies."""
 
     off: Float[Array, " r"]  # m/s, rad/s, of all twists
     greatest: Float[Array, ""]
+    agreed: Bool[Array, ""]
 
 
-def apart(jacobian: Float[Array, "r nv"], velocity: Float[Array, " nv"], other: Float[Array, " nv"]) -> Apart:
-    """Between one velocity and another."""
+def apart(jacobian, velocity, other, speed, tolerance) -> Apart:
+    """Between one velocity and another, with which twists have components up to `speed`."""
     off = product(jacobian, velocity - other)
-    return Apart(off, jnp.abs(off).max())
+    greatest = jnp.abs(off).max()
+    return Apart(off, greatest, greatest <= tolerance + RELATIVE * speed)
 
 
 def untouched(touching: Touching, pose: Pose) -> Memory:

@@ -13,8 +13,8 @@ from softground.errors import OptionError, RobotError
 from softground.media.base import COMPONENTS
 from softground.robots import Robot
 from softground.robots.unsupported import REFUSALS
+from softground.runs import Run
 from softground.runs.dataset import RunInfo
-from softground.runs.run import Run
 from softground.simulation.controllers import as_controller
 from softground.simulation.simulator import Record, Simulator, State
 
