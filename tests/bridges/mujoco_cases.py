@@ -90,6 +90,16 @@ def explicit(ground: sg.mujoco.Ground, data: mujoco.MjData):
     return now
 
 
+def true_power(ground: sg.mujoco.Ground, data: mujoco.MjData) -> float:
+    """Power (W) of the ground's wrenches by MuJoCo's own Jacobians and the velocity with which it ended the step."""
+    linear, angular = np.zeros((2, 3, ground.model.nv))
+    total = 0.0
+    for body, wrench in zip(ground.carrier.touched, ground.last.pushed, strict=True):
+        mujoco.mj_jacBodyCom(ground.model, data, linear, angular, body)
+        total += wrench[:3] @ linear @ data.qvel + wrench[3:] @ angular @ data.qvel
+    return float(total)
+
+
 def potential_fall(ground: sg.mujoco.Ground, data: mujoco.MjData):
     """() -> Phi(0) - Phi(u) of the step just taken, W: by convexity f.u is at most that."""
     touching: Touching = ground.touching(data)

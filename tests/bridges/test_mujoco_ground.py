@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import jax
 import mujoco
@@ -27,6 +28,7 @@ from .mujoco_cases import (
     servo_model,
     standing,
     step_explicitly,
+    true_power,
 )
 
 # -- beside our own simulator --------------------------------------------------------------------------
@@ -116,7 +118,8 @@ def test_it_is_stable_and_gives_no_energy(name, medium, dt):
     data = standing(model, name)
     soft = sg.Ground(GROUNDS[medium](), bodies=sg.firm())
     ground = ground_under(model, name, soft, contacts=LIES_ON.get(name, "feet"))
-    allowed, under_feet = 0.0, ground._groups[0].medium
+    allowed = 0.0
+    under_feet: Any = ground._groups[0].medium
     if medium == "sand":
         allowed = float(np.sum(under_feet.eps)) * np.log(under_feet.coefficients.shape[2] + 1)
     turning = medium == "foam" and name in LIES_ON
@@ -126,7 +129,7 @@ def test_it_is_stable_and_gives_no_energy(name, medium, dt):
     for k in pushed_about(name, dt, 20.0, lambda: ground.step(model, data), data):
         if work is not None and not turning:
             gained = max(gained, work + ground.stored_energy - stored)
-        work, stored = dt * ground.power, ground.stored_energy
+        work, stored = dt * true_power(ground, data), ground.stored_energy
         if turning and k % 3 == 0:
             gained = max(gained, work - dt * fall())
         off = ground.last.jacobian @ (data.qvel - ground.last.velocity)
@@ -276,7 +279,7 @@ def test_sensors_feel_the_ground(closed):
     mass = model.body("ankle0").mass[0]
     force = -data.sensor("ankle").data  # the sensor has what the shank does to the ankle
     expected = data.site_xmat[site].reshape(3, 3).T @ (ground.wrenches[0, :3] + mass * model.opt.gravity)
-    np.testing.assert_allclose(force, expected, atol=0.02 * np.linalg.norm(expected))
+    np.testing.assert_allclose(force, expected, atol=0.02 * float(np.linalg.norm(expected)))
     assert np.linalg.norm(data.sensor("acc").data) == pytest.approx(9.81, rel=0.01)
     mujoco.mj_rnePostConstraint(model, data)
     body = model.body("ankle0").id
@@ -402,7 +405,7 @@ def test_steps_become_a_run(tmp_path):
     np.testing.assert_allclose(run["time"].values, 0.002 * np.arange(300), atol=1e-12)
     back = sg.Run.load(run.save(tmp_path / "run.nc"))
     assert back.fall() is None
-    assert np.isfinite(back.cost().mechanical) if hasattr(back.cost(), "mechanical") else back.cost() is not None
+    assert back.cost().walk is not None
     back.plot(tmp_path / "run.png")
     assert (tmp_path / "run.png").stat().st_size > 10_000
     with pytest.raises(RobotError, match="load the same file"):

@@ -69,7 +69,7 @@ def test_memory_of_another_kind_is_refused(spoil):
 
 def test_calls_in_a_row():
     c = ctypes.CDLL(None)
-    copy = ctypes.cast(c.memcpy, ctypes.c_void_p).value
+    copy = ctypes.cast(c.memcpy, ctypes.c_void_p).value or 0
     first, second, third = np.arange(4.0), np.zeros(4), np.zeros(4)
     places = [array.ctypes.data for array in (first, second, third)]
     run = in_a_row([(copy, (places[1], places[0], 24)), (copy, (places[2], places[1], 16))])

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import mujoco
@@ -31,7 +31,7 @@ from softground.bridges.mujoco.answering import (
 from softground.bridges.mujoco.calls import Call, at_once, one_by_one
 from softground.bridges.mujoco.carrying import Pose, Posture, carrier_of, model_name
 from softground.bridges.mujoco.floor import refuse_floor
-from softground.bridges.mujoco.pushing import Given, Memory, Push, Touching, apart, push, untouched
+from softground.bridges.mujoco.pushing import End, Given, Leap, Memory, Touching, apart, leap, push, untouched
 from softground.contact.newton import Newton
 from softground.errors import OptionError, SoftgroundError, unknown_name
 from softground.media.base import Medium
@@ -45,8 +45,6 @@ from softground.simulation.groups import groups_of_bodies, groups_under_feet
 BACKENDS = ("native", "xla")
 HASTY = 10
 """Rounds from which on no constraint is believed that did not act all the time."""
-SHARES = (-10.0, 0.9)
-"""Least and greatest weight of the last round but one in where the next begins."""
 STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
 """What an integrator changes: time, positions, velocities, activations, and what plugins and delays remember."""
 
@@ -112,7 +110,7 @@ class Ground:
         self._beside: dict[int, _Beside] = {}
         self._last: _Beside | None = None
         self._untouched: Callable[[Pose], Memory] | None = None
-        self._comparing: Any = None
+        self._small: dict[Callable, Any] = {}
 
     @property
     def foot_names(self) -> tuple[str, ...]:
@@ -266,12 +264,12 @@ class Ground:
                 self._programs[alone] = _program(step, (self.example(data, alone),), self._backend)
         return self._programs[alone]
 
-    def comparing(self, arguments: tuple) -> Any:
-        """The program that compares ends of the step."""
-        if self._comparing is None:
+    def small_program(self, function: Callable, arguments: tuple) -> Any:
+        """A program of a step's own arithmetic, made once for all data."""
+        if function not in self._small:
             with jax.enable_x64(True):
-                self._comparing = _program(apart, arguments, self._backend)
-        return self._comparing
+                self._small[function] = _program(function, arguments, self._backend)
+        return self._small[function]
 
     def in_a_row(self, calls: Sequence[Call]) -> Callable[[], None]:
         """Calls of MuJoCo's functions as one."""
@@ -334,10 +332,17 @@ class _Beside:
         self.push: Any = ground.program(data, True).results()
         self.calls: dict[tuple[bool, int], Callable[[], None]] = {}
         ends = self.push.jacobian, data.qvel, self.push.velocity, self.push.speed, np.array(ground._tolerance)
-        comparing = ground.comparing(ends)
+        comparing = ground.small_program(apart, ends)
         self.apart: Any = comparing.results()
         self.compare = comparing.bound(ends, self.apart)
         self.exact = True  # the last step's ends need no comparison
+        now = End(self.given.pushed, data.qvel, self.apart.off)
+        before: Any = End(*(np.copy(part) for part in now))
+        leaping = ground.small_program(leap, (now, before, self.given.applied))
+        self.leapt: Any = leaping.results()
+        self.leap = leaping.bound((now, before, self.given.applied), self.leapt)
+        self.keep = ground.in_a_row(_copies(before, now))
+        self.jump = ground.in_a_row([*_copies(before, now), *self._jump()])
         self.begin, self.again = (ground.in_a_row(calls) for calls in self._mujocos_part())
 
     def _mujocos_part(self) -> tuple[list[Call], list[Call]]:
@@ -356,14 +361,21 @@ class _Beside:
             ("mju_copy", (given.velocity, data.qvel)),
             ("mj_getState", (*here, self.state, int(STATE))),
         ]
-        rows = zip(self.touched, push.applied, strict=True)
         again: list[Call] = [
-            *(("mju_copy", (data.xfrc_applied[body], row)) for body, row in rows),
-            ("mju_copy", (given.applied.reshape(-1), push.applied.reshape(-1))),
-            ("mju_copy", (given.pushed.reshape(-1), push.pushed.reshape(-1))),
+            *_copies([data.xfrc_applied[body] for body in self.touched], push.applied),
+            *_copies((given.applied, given.pushed), (push.applied, push.pushed)),
             ("mj_setState", (*here, self.state, int(STATE))),
         ]
         return begin + end, again + end
+
+    def _jump(self) -> list[Call]:
+        """Calls that put a round's beginning where a leap says."""
+        data, given, to = self.data, self.given, self.leapt
+        rows = [
+            ("mju_copy", (data.xfrc_applied[body], row)) for body, row in zip(self.touched, to.applied, strict=True)
+        ]
+        places = Leap(given.pushed, data.qvel, given.applied)
+        return [*_copies(places, to), *rows]
 
     def call(self, alone: bool) -> None:
         """The ground's part of the step."""
@@ -394,11 +406,17 @@ class _Beside:
         self.given.dt[()] = opt.timestep
         self.begin()
         self.read_constraints()
-        self.exact, rounds, before = True, 0, None
+        self.exact, rounds = True, 0
         while True:
+            before = self.acting
             alone, leapt = self.answer(rounds), False
             if rounds:
-                before, leapt = self.leap(before)
+                leapt = rounds > 1 and (alone or np.array_equal(before, self.acting))
+                if leapt:
+                    self.leap()
+                    self.jump()
+                else:
+                    self.keep()
             self.call(alone)
             if not (push.changed or leapt):  # the wrenches are those with which this end of the step was reached
                 self.exact = True
@@ -439,26 +457,6 @@ class _Beside:
         np.copyto(self.stiffness, constraint_stiffness(model, data, self.acting))
         return False
 
-    def leap(self, before: _Round | None) -> tuple[_Round, bool]:
-        """Between two rounds: go from where the last two ends of the step say that the ground and MuJoCo would agree.
-
-        As long as the same constraints act, MuJoCo's answer is linear: between (and beyond) two pairs of wrenches and
-        ends of the step all are pairs. The one with the least mismatch takes the place of the last (Anderson 1965).
-        """
-        data, given = self.data, self.given
-        now = _Round(given.pushed.copy(), data.qvel.copy(), self.apart.off.copy(), self.acting)
-        if before is None or not np.array_equal(now.acting, before.acting):
-            return now, False
-        change = now.off - before.off
-        size = change @ change
-        share = float(np.clip(now.off @ change / size, *SHARES)) if size else 0.0
-        pushed = now.pushed + share * (before.pushed - now.pushed)
-        np.add(given.applied, pushed - given.pushed, out=given.applied)
-        np.copyto(given.pushed, pushed)
-        data.xfrc_applied[self.touched] = given.applied
-        data.qvel[:] = now.velocity + share * (before.velocity - now.velocity)
-        return now, True
-
     def commit(self) -> None:
         """The step is over: what the ground remembers from here on."""
         self.now = 1 - self.now
@@ -495,15 +493,6 @@ class _Beside:
         self.time, self.pending = data.time, False
 
 
-class _Round(NamedTuple):
-    """Wrenches, the velocity with which MuJoCo ended the step, its mismatch at the feet, and constraints that acted."""
-
-    pushed: np.ndarray
-    velocity: np.ndarray
-    off: np.ndarray
-    acting: np.ndarray
-
-
 class _ByXla:
     """What `Direct` is, through XLA."""
 
@@ -529,6 +518,11 @@ def _program(function: Callable, examples: tuple, backend: str) -> Any:
         except NotNative as reason:
             say_why_not("steps in MuJoCo", str(reason))
     return _ByXla(function, examples)
+
+
+def _copies(to: Iterable[Any], of: Iterable[Any]) -> list[Call]:
+    """Calls that copy arrays."""
+    return [("mju_copy", (a.reshape(-1), b.reshape(-1))) for a, b in zip(to, of, strict=True)]
 
 
 def _pose(data: mujoco.MjData) -> Pose:
