@@ -53,7 +53,7 @@ def standing(model: mujoco.MjModel, name: str, height: float = 0.0) -> mujoco.Mj
 
 
 def ground_under(model: mujoco.MjModel, name: str, medium, **options) -> sg.mujoco.Ground:
-    return sg.mujoco.Ground(model, medium, feet=feet_of(name), posture=robot(name).posture, **options)
+    return sg.mujoco.Ground(model, medium, feet=feet_of(name), posture=np.asarray(robot(name).posture), **options)
 
 
 def explicit(ground: sg.mujoco.Ground, data: mujoco.MjData):

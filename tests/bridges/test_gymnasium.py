@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -42,7 +43,7 @@ def test_seeds_repeat_and_the_ground_carries(name):
     np.testing.assert_array_equal(first[0], again[0])
     np.testing.assert_array_equal(first[1], again[1])
     assert np.abs(first[0][0] - other[0][0]).max() > 1e-3
-    robot = env.unwrapped
+    robot: Any = env.unwrapped
     assert robot.dt == pytest.approx({"softground/Ant-v0": 0.05, "softground/Walker2d-v0": 0.008}[name])
     assert np.isfinite(first[0]).all()
     assert robot.ground.converged
@@ -50,8 +51,9 @@ def test_seeds_repeat_and_the_ground_carries(name):
 
 def test_observations_have_the_grounds_force():
     """cfrc_ext of the ant's shanks, in its observation, is the sand's force on them."""
-    env = gymnasium.make(IDS[0], ground="sand", contact_force_range=(-100.0, 100.0)).unwrapped
+    env: Any = gymnasium.make(IDS[0], ground="sand", contact_force_range=(-100.0, 100.0)).unwrapped
     env.reset(seed=0)
+    observation = np.zeros(0)
     for _ in range(40):
         observation = env.step(np.zeros(8))[0]
     force = observation[-78:].reshape(13, 6)[:, 5].sum()
@@ -60,14 +62,14 @@ def test_observations_have_the_grounds_force():
 
 
 def test_vector_environments_are_single_ones():
-    several = gymnasium.make_vec(IDS[0], num_envs=2, vectorization_mode="sync", ground="foam")
+    several: Any = gymnasium.make_vec(IDS[0], num_envs=2, vectorization_mode="sync", ground="foam")
     seen = several.reset(seed=[3, 4])[0]
     actions = np.random.default_rng(0).uniform(-0.3, 0.3, (10, 2, 8))
     for action in actions:
         seen = several.step(action)[0]
     for k, seed in enumerate((3, 4)):
         env = gymnasium.make(IDS[0], ground="foam")
-        env.reset(seed=seed)
+        alone = env.reset(seed=seed)[0]
         for action in actions:
             alone = env.step(action[k])[0]
         np.testing.assert_array_equal(seen[k], alone)
@@ -83,7 +85,7 @@ def test_the_program_of_the_page():
 
 
 def test_a_medium_or_a_ground_will_do_and_others_are_named():
-    env = gymnasium.make(IDS[0], ground=sg.Ground(sg.sand(2.0), sg.Plane(slope=0.1), bodies=sg.firm()))
+    env: Any = gymnasium.make(IDS[0], ground=sg.Ground(sg.sand(2.0), sg.Plane(slope=0.1), bodies=sg.firm()))
     assert rollout(env, 0, 3)[0].shape[1] == env.observation_space.shape[0]
     with pytest.raises(OptionError, match="unknown ground 'quicksand'"):
         gymnasium.make(IDS[0], ground="quicksand")

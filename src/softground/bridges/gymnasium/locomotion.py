@@ -57,7 +57,7 @@ class AntOnGround(_OnGround, AntEnv):
 
     feet = tuple(f"{leg}_ankle_geom" for leg in ("left", "right", "third", "fourth"))
     contacts = ("torso_geom",)
-    stance: ClassVar[dict[str, float]] = {"ankle_1": 1.0, "ankle_2": -1.0, "ankle_3": -1.0, "ankle_4": 1.0}
+    stance: ClassVar[dict[str, float]] = {"ankle_1": 1.0, "ankle_2": -1.0, "ankle_3": -1.0, "ankle_4": 1.0}  # rad
 
 
 class Walker2dOnGround(_OnGround, Walker2dEnv):
@@ -65,14 +65,14 @@ class Walker2dOnGround(_OnGround, Walker2dEnv):
 
     feet = ("foot_geom", "foot_left_geom")
     contacts = ("torso_geom", "thigh_geom")
-    stance: ClassVar[dict[str, float]] = {}
+    stance: ClassVar[dict[str, float]] = {}  # rad
 
 
 def _soft(ground: str | Medium | SoftGround) -> SoftGround:
     if isinstance(ground, SoftGround):
         return ground
-    if isinstance(ground, str):
-        if ground not in GROUNDS:
-            raise OptionError(unknown_name("ground", ground, GROUNDS))
-        ground = GROUNDS[ground]()
-    return SoftGround(ground, bodies=firm())
+    if isinstance(ground, Medium):
+        return SoftGround(ground, bodies=firm())
+    if ground not in GROUNDS:
+        raise OptionError(unknown_name("ground", ground, GROUNDS))
+    return SoftGround(GROUNDS[ground](), bodies=firm())
