@@ -27,6 +27,8 @@ DOCUMENTED = {
     "softground.papers.chen2026.models",
     "softground.papers.chen2026.stance",
 }
+#: Packages that are written before their names, `sg.mujoco.Ground`: those may mean something else elsewhere.
+NAMESPACES = {"softground.bridges.mujoco"}
 api_reference = runpy.run_path(str(REPOSITORY / "scripts" / "api_reference.py"))
 PUBLIC: dict[str, list[str]] = api_reference["public_names"]()
 FRONT_DOOR = [name for name in sg.__all__ if not isinstance(getattr(sg, name), ModuleType)]
@@ -57,7 +59,7 @@ def test_a_name_means_one_thing():
     """One object may be at the front door and in its package; two of one name would be taken for each other."""
     meanings: dict[str, dict[int, str]] = {}
     for home, names in PUBLIC.items():
-        for name in names:
+        for name in names if home not in NAMESPACES else ():
             one = getattr(importlib.import_module(home), name)
             meanings.setdefault(name, {})[id(one)] = home
     twice = {name: sorted(homes.values()) for name, homes in meanings.items() if len(homes) > 1}

@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for editors and type checkers
         terrain,
         validation,
     )
+    from softground.bridges import mujoco
     from softground.control import hold_posture, trot, walk
     from softground.files import load
     from softground.media import beads, firm, foam, grains, load_medium, pebbles, sand, save_medium
@@ -63,6 +64,7 @@ __all__ = [
     "load",
     "load_medium",
     "media",
+    "mujoco",
     "papers",
     "pebbles",
     "plan",
@@ -80,6 +82,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "bridges": ("mujoco",),
     "control": ("hold_posture", "trot", "walk"),
     "files": ("load",),
     "media": ("beads", "firm", "foam", "grains", "load_medium", "pebbles", "sand", "save_medium"),

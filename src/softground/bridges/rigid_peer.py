@@ -28,13 +28,14 @@ def rigid_peer(robot: Robot, dt: float, kp, kd) -> mujoco.MjModel:
         body = spec.body(robot.body_names[foot.body])
         sphere = mujoco.mjtGeom.mjGEOM_SPHERE
         body.add_geom(type=sphere, size=[radius, 0, 0], pos=position, contype=1, conaffinity=1, mass=0)
-    _use_pd(spec, robot, kp, kd)
+    use_pd(spec, robot, kp, kd)
     spec.option.timestep = dt
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST  # PD control needs its damping implicit
     return spec.compile()
 
 
-def _use_pd(spec: mujoco.MjSpec, robot: Robot, kp, kd) -> None:
+def use_pd(spec: mujoco.MjSpec, robot: Robot, kp, kd) -> None:
+    """Servos in place of the actuators of a model: PD control of the joints, within the robot's limits."""
     for actuator in list(spec.actuators):
         spec.delete(actuator)
     gains = zip(np.broadcast_to(kp, robot.nu), np.broadcast_to(kd, robot.nu), strict=True)

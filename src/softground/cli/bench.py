@@ -37,6 +37,23 @@ def bench_step(
     report("one step", measure, "steps", as_json, {**chosen, **options})
 
 
+@bench.command("mujoco", epilog="Example: [bold]softground bench mujoco --robot ant --ground sand --json[/]")
+def bench_mujoco(
+    robot: Annotated[list[str] | None, typer.Option(help="Robot of the catalogue; given again, one more.")] = None,
+    ground: Annotated[list[str] | None, typer.Option(help="sand, pebbles, foam, firm; given again, one more.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Simulated time of a repetition, s.")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Repetitions; their median counts.")] = None,
+    dt: Annotated[float | None, typer.Option(help="Time step, s.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Time of one step in MuJoCo with soft ground (`sg.mujoco.Ground`), beside plain mj_step on a rigid plane."""
+    configure_jax()
+    from softground.bench.in_mujoco import measure
+
+    options = {"robots": robot, "grounds": ground, "seconds": seconds, "repeats": repeats, "dt": dt}
+    report("soft ground in MuJoCo", measure, "steps", as_json, options)
+
+
 @bench.command("batch", epilog="Example: [bold]softground bench batch --size 4096 --size 32768 --json[/]")
 def bench_batch(
     size: Annotated[list[int] | None, typer.Option(min=1, help="Robots at once; given again, one more size.")] = None,

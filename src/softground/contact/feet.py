@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 import equinox as eqx
 import jax
@@ -13,11 +14,36 @@ from jaxtyping import Float
 from softground.arrays import Array
 from softground.media.base import COMPONENTS, FootInGround, FootMedium
 from softground.robots import Robot
+from softground.robots.bodies import Body
+from softground.robots.feet import Foot
 from softground.robots.rotations import matmul3, skew
 from softground.surfaces import Surface
 
 
-def feet_in_ground(robot: Robot, kinematics, surface: Surface, chosen: Sequence[int] | None = None) -> FootInGround:
+class Legged(Protocol):
+    """What the ground asks of a robot: where its feet and bodies are, and how they move."""
+
+    @property
+    def feet(self) -> tuple[Foot, ...]: ...
+
+    @property
+    def bodies(self) -> tuple[Body, ...]: ...
+
+    @property
+    def planar(self) -> bool: ...
+
+    def foot_poses(self, q: Any, /) -> tuple[Array, Array]: ...
+
+    def foot_jacobians(self, q: Any, /) -> Array: ...
+
+    def touching_poses(self, q: Any, /) -> tuple[Array, Array]: ...
+
+    def touching_jacobians(self, q: Any, /) -> Array: ...
+
+    def touching_twists(self, q: Any, v: Any, /) -> Array: ...
+
+
+def feet_in_ground(robot: Legged, kinematics, surface: Surface, chosen: Sequence[int] | None = None) -> FootInGround:
     """Depth and orientation of feet relative to the surface nearest to them (leading axis): all, or those chosen."""
     positions, rotations = robot.foot_poses(kinematics)
     clearance = np.array([foot.clearance for foot in robot.feet])
@@ -33,7 +59,7 @@ def feet_in_ground(robot: Robot, kinematics, surface: Surface, chosen: Sequence[
     return jax.vmap(place)(positions, rotations, clearance.astype(positions.dtype))
 
 
-def bodies_in_ground(robot: Robot, kinematics, surface: Surface, chosen: Sequence[int]) -> FootInGround:
+def bodies_in_ground(robot: Legged, kinematics, surface: Surface, chosen: Sequence[int]) -> FootInGround:
     """Depth of the origins and orientation of bodies of the robot relative to the surface nearest to them."""
     positions, rotations = robot.touching_poses(kinematics)
     if len(chosen) < len(robot.bodies):

@@ -2,7 +2,8 @@
 
 What the file welds together is one body, and meets the ground as one: its geoms are the parts of one `Compound`. Which
 geoms collide is for the file to say, by MuJoCo's rule: two geoms meet if `contype` of one and `conaffinity` of the
-other have a bit in common. The ground is a plane of the file, or if it has none one with both at 1, MuJoCo's default.
+other have a bit in common. The ground is a plane of the file, or if none of them collides one with both at 1, MuJoCo's
+default.
 
 A foot is a part of the body that carries it, but for its sole, which is the foot's own business; geoms inside it are
 not counted twice.
@@ -72,7 +73,8 @@ def find_bodies(
 def _colliding(model: mujoco.MjModel) -> list[int]:
     """Geoms that the ground meets."""
     grounds = [geom for geom in range(model.ngeom) if int(model.geom_type[geom]) in _GROUND]
-    bits = [(int(model.geom_contype[geom]), int(model.geom_conaffinity[geom])) for geom in grounds] or [(1, 1)]
+    both = [(int(model.geom_contype[geom]), int(model.geom_conaffinity[geom])) for geom in grounds]
+    bits = [own for own in both if any(own)] or [(1, 1)]
 
     def meets(geom: int) -> bool:
         own = int(model.geom_contype[geom]), int(model.geom_conaffinity[geom])

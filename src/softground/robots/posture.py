@@ -199,18 +199,23 @@ IN_PLANE = 1e-6  # sine of the greatest tilt of an axis that still counts as in 
 
 def out_of_plane_joints(model: mujoco.MjModel, posture: Posture) -> list[str]:
     """Joints that leave the x-z plane from the posture: all but hinges about y and slides normal to it."""
+    return [model.joint(j).name for j in leaving_the_plane(model, join(model, posture))]
+
+
+def leaving_the_plane(model: mujoco.MjModel, qpos: np.ndarray) -> list[int]:
+    """The same by numbers, from a configuration."""
     data = mujoco.MjData(model)
-    data.qpos[:] = join(model, posture)
+    data.qpos[:] = qpos
     mujoco.mj_kinematics(model, data)
-    names = []
+    numbers = []
     for j in range(model.njnt):
         x, y, z = data.xaxis[j]
         kind = model.jnt_type[j]
         hinge_in_plane = kind == HINGE and np.hypot(x, z) < IN_PLANE
         slide_in_plane = kind == SLIDE and abs(y) < IN_PLANE
         if not (hinge_in_plane or slide_in_plane):
-            names.append(model.joint(j).name)
-    return names
+            numbers.append(j)
+    return numbers
 
 
 def plane_base(spec: mujoco.MjSpec, model: mujoco.MjModel, posture: Posture, source: str) -> Posture:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from softground.arrays import Array
-from softground.contact.feet import bodies_in_ground, contact_jacobian, feet_in_ground, wrench_in_world
+from softground.contact.feet import Legged, bodies_in_ground, contact_jacobian, feet_in_ground, wrench_in_world
 from softground.contact.problem import Contacts
 from softground.errors import MediumError
 from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
@@ -37,16 +37,16 @@ class Group(eqx.Module):
         """Components of a twist."""
         return len(COMPONENTS[self.medium.kind])
 
-    def placed(self, robot: Robot, kinematics, surface: Surface) -> FootInGround:
+    def placed(self, robot: Legged, kinematics, surface: Surface) -> FootInGround:
         """Where they are in the ground (leading axis)."""
         return feet_in_ground(robot, kinematics, surface, self._chosen(robot))
 
-    def jacobian(self, robot: Robot, kinematics, placed: FootInGround, at_sole: bool = False) -> Array:
+    def jacobian(self, robot: Legged, kinematics, placed: FootInGround, at_sole: bool = False) -> Array:
         """Jacobian (members, n, nv) of their twists, surface frame."""
         return contact_jacobian(placed, self._own(self._all_jacobians(robot, kinematics)), self.medium, at_sole)
 
     @staticmethod
-    def _all_jacobians(robot: Robot, kinematics) -> Float[Array, "F 6 nv"]:
+    def _all_jacobians(robot: Legged, kinematics) -> Float[Array, "F 6 nv"]:
         return robot.foot_jacobians(kinematics)
 
     def _own(self, everyone: Float[Array, "F ..."]) -> Float[Array, "f ..."]:
@@ -56,7 +56,7 @@ class Group(eqx.Module):
     def initial_memory(self, placed: FootInGround) -> Any:
         return jax.vmap(lambda medium, foot: medium.initial_memory(foot))(self.medium, placed)
 
-    def contacts(self, robot: Robot, kinematics, placed: FootInGround, memory: Any, dt) -> Contacts:
+    def contacts(self, robot: Legged, kinematics, placed: FootInGround, memory: Any, dt) -> Contacts:
         """Their part in the convex problem of a step."""
         laws = jax.vmap(lambda medium, *args: medium.law(*args, dt))(self.medium, placed, memory)
         return Contacts(self.jacobian(robot, kinematics, placed), laws)
@@ -81,7 +81,7 @@ class Group(eqx.Module):
         """Twists with all six components, those that the medium leaves out zero."""
         return jnp.zeros((len(self.members), 6), twists.dtype).at[:, COMPONENTS[self.medium.kind]].set(twists)
 
-    def _chosen(self, robot: Robot) -> tuple[int, ...] | None:
+    def _chosen(self, robot: Legged) -> tuple[int, ...] | None:
         return None if self.members == tuple(range(len(robot.feet))) else self.members
 
 
@@ -91,11 +91,11 @@ class BodyGroup(Group):
     centre: Float[Array, "b p 3"]  # m, of `RollingPoints`
     roundness: Float[Array, "b p 3 3"]  # m2
 
-    def placed(self, robot: Robot, kinematics, surface: Surface) -> FootInGround:
+    def placed(self, robot: Legged, kinematics, surface: Surface) -> FootInGround:
         return bodies_in_ground(robot, kinematics, surface, self.members)
 
     @staticmethod
-    def _all_jacobians(robot: Robot, kinematics) -> Float[Array, "F 6 nv"]:
+    def _all_jacobians(robot: Legged, kinematics) -> Float[Array, "F 6 nv"]:
         return robot.touching_jacobians(kinematics)
 
     def deepest(self, placed: FootInGround) -> Float[Array, " b"]:
@@ -105,7 +105,7 @@ class BodyGroup(Group):
         heights = (self.centre * up).sum(-1) - jnp.sqrt(jnp.maximum(squared, 0.0))
         return placed.depth - heights.min(1)
 
-    def near(self, robot: Robot, kinematics, v, placed: FootInGround, dt) -> Bool[Array, " b"]:
+    def near(self, robot: Legged, kinematics, v, placed: FootInGround, dt) -> Bool[Array, " b"]:
         """Whether each may touch the ground in a step, moving at most twice as fast as now."""
         twist = self._own(robot.touching_twists(kinematics, v))
         linear, angular = (jnp.sqrt((part**2).sum(-1)) for part in (twist[:, :3], twist[:, 3:]))
@@ -122,7 +122,7 @@ class BodyGroup(Group):
         return jax.vmap(lambda medium, memory: medium.untouched(memory))(self.medium, memory)
 
 
-def groups_of_bodies(medium: Medium, robot: Robot) -> tuple[BodyGroup, ...]:
+def groups_of_bodies(medium: Medium, robot: Legged) -> tuple[BodyGroup, ...]:
     """The bodies of a robot that meet the ground, grouped by what a medium makes of them."""
     if not robot.bodies:
         return ()
@@ -141,7 +141,7 @@ def groups_of_bodies(medium: Medium, robot: Robot) -> tuple[BodyGroup, ...]:
     )
 
 
-def groups_under_feet(medium: Medium, robot: Robot) -> tuple[Group, ...]:
+def groups_under_feet(medium: Medium, robot: Legged) -> tuple[Group, ...]:
     """The feet of a robot, grouped by what a medium makes of them."""
     fitted = medium.under_feet([foot.shape for foot in robot.feet], robot.planar)
     return grouped(fitted)

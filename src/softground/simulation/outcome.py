@@ -6,6 +6,7 @@ feet alone but for looking where they are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +18,7 @@ from softground.arrays import Array
 from softground.contact.grains import metric_with_grains
 from softground.contact.guess import Guess
 from softground.contact.linear import solve_spd
-from softground.contact.newton import BatchNewton
+from softground.contact.newton import BatchNewton, Newton
 from softground.contact.problem import StepProblem, Vectors, product
 from softground.contact.solve import solve
 from softground.media.base import FootInGround
@@ -43,31 +44,37 @@ class Outcome(NamedTuple):
 def outcome_of(
     simulator: Simulator, state: State, control: Control, groups: tuple[Group, ...], kin, placed: list[FootInGround]
 ) -> Outcome:
-    """What comes of a step. While no body beside the feet is near the ground they are left out of it.
-
-    In a batch on an accelerator (`BatchNewton`) both would be computed, so there they are never left out.
-    """
-    feet, bodies = split(groups)
+    """What comes of a step of a simulator."""
 
     def solved(count: int) -> Outcome:
         return _solved(simulator, state, control, groups[:count], kin, placed[:count])
 
-    if not bodies or isinstance(simulator.solver, BatchNewton):
+    return bodies_if_near(
+        simulator.robot, simulator.solver, groups, kin, state.v, placed, state.memory, solved, simulator.dt
+    )
+
+
+def bodies_if_near(
+    robot: Any, solver: Newton, groups: tuple[Group, ...], kin, v, placed, memory, solved: Callable[[int], Outcome], dt
+) -> Outcome:
+    """What comes of a step: `solved(count)` by the first groups. Bodies come in if one of them is near the ground.
+
+    In a batch on an accelerator (`BatchNewton`) both would be computed, so there they are never left out.
+    """
+    feet, bodies = split(groups)
+    if not bodies or isinstance(solver, BatchNewton):
         return solved(len(groups))
-    above = [
-        ~group.near(simulator.robot, kin, state.v, one, simulator.dt).any()
-        for group, one in zip(bodies, placed[len(feet) :], strict=True)
-    ]
+    above = [~group.near(robot, kin, v, one, dt).any() for group, one in zip(bodies, placed[len(feet) :], strict=True)]
 
     def without() -> Outcome:
         found = solved(len(feet))
-        rest = tuple(jnp.zeros((len(group.members), group.size), state.v.dtype) for group in bodies)
-        memory = tuple(group.untouched(memory) for group, memory in zip(bodies, state.memory[len(feet) :], strict=True))
+        rest = tuple(jnp.zeros((len(group.members), group.size), v.dtype) for group in bodies)
+        left = tuple(group.untouched(one) for group, one in zip(bodies, memory[len(feet) :], strict=True))
         return found._replace(
             twists=found.twists + rest,
             guess=found.guess + rest,
             wrenches=found.wrenches + rest,
-            memory=found.memory + memory,
+            memory=found.memory + left,
         )
 
     return jax.lax.cond(reduce(jnp.logical_and, above), without, lambda: solved(len(groups)))
@@ -75,22 +82,27 @@ def outcome_of(
 
 def _solved(simulator: Simulator, state: State, control: Control, groups: tuple[Group, ...], kin, placed) -> Outcome:
     """What comes of a step in which these groups may touch the ground."""
-    count, dt = len(groups), simulator.dt
+    dt = simulator.dt
     problem, mass = problem_of(simulator, state, control, groups, kin, placed)
-    solution = solve(problem, Guess(state.v, state.twists[:count]), simulator.solver)
+    solution = solve(problem, Guess(state.v, state.twists[: len(groups)]), simulator.solver)
     velocity, twists = solution.velocity, solution.twists
     if simulator.grain_inertia is not None:
         impulse = dt * problem.generalised(solution.wrenches, solution.joint_force)
         velocity = solve_spd(mass, problem.momentum + impulse)
         twists = problem.twists(velocity)
-    memory = tuple(
-        group.remember(one, memory, contacts, moved, dt)
-        for group, one, memory, contacts, moved in zip(
-            groups, placed, state.memory[:count], problem.contacts, twists, strict=True
-        )
-    )
+    memory = remembered(groups, placed, state.memory, problem, twists)
     return Outcome(
         velocity, twists, solution.twists, solution.wrenches, memory, solution.iterations, solution.converged
+    )
+
+
+def remembered(groups: tuple[Group, ...], placed, memory, problem: StepProblem, twists: Vectors) -> tuple[Any, ...]:
+    """What the ground remembers of these groups after a step with these twists."""
+    return tuple(
+        group.remember(one, before, contacts, moved, problem.dt)
+        for group, one, before, contacts, moved in zip(
+            groups, placed, memory[: len(groups)], problem.contacts, twists, strict=True
+        )
     )
 
 

@@ -1,0 +1,91 @@
+"""Gymnasium's robots on soft ground: its own checker, seeds, vectors, and what a fall ends."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import softground as sg
+import softground.bridges.gymnasium
+from softground.errors import OptionError
+
+IDS = ["softground/Ant-v0", "softground/Walker2d-v0"]
+
+
+def rollout(env, seed, steps=30):
+    """Observations and rewards under random actions."""
+    random = np.random.default_rng(seed)
+    seen = [env.reset(seed=seed)[0]]
+    rewards = []
+    for _ in range(steps):
+        observation, reward, ended, _, _ = env.step(random.uniform(-0.3, 0.3, env.action_space.shape))
+        seen.append(observation)
+        rewards.append(reward)
+        if ended:
+            break
+    return np.array(seen), np.array(rewards)
+
+
+@pytest.mark.parametrize("ground", ["sand", "foam"])
+@pytest.mark.parametrize("name", IDS)
+def test_gymnasiums_own_checker(name, ground):
+    check_env(gymnasium.make(name, ground=ground).unwrapped, skip_render_check=True)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_seeds_repeat_and_the_ground_carries(name):
+    env = gymnasium.make(name, ground="sand")
+    first, again, other = rollout(env, 1), rollout(env, 1), rollout(env, 2)
+    np.testing.assert_array_equal(first[0], again[0])
+    np.testing.assert_array_equal(first[1], again[1])
+    assert np.abs(first[0][0] - other[0][0]).max() > 1e-3
+    robot: Any = env.unwrapped
+    assert robot.dt == pytest.approx({"softground/Ant-v0": 0.05, "softground/Walker2d-v0": 0.008}[name])
+    assert np.isfinite(first[0]).all()
+    assert robot.ground.converged
+
+
+def test_observations_have_the_grounds_force():
+    """cfrc_ext of the ant's shanks, in its observation, is the sand's force on them."""
+    env: Any = gymnasium.make(IDS[0], ground="sand", contact_force_range=(-100.0, 100.0)).unwrapped
+    env.reset(seed=0)
+    observation = np.zeros(0)
+    for _ in range(40):
+        observation = env.step(np.zeros(8))[0]
+    force = observation[-78:].reshape(13, 6)[:, 5].sum()
+    assert force == pytest.approx(env.ground.wrenches[:, 2].sum() + env.ground.body_wrenches[:, 2].sum())
+    assert force == pytest.approx(env.model.body_subtreemass[0] * 9.81, rel=0.5)
+
+
+def test_vector_environments_are_single_ones():
+    several: Any = gymnasium.make_vec(IDS[0], num_envs=2, vectorization_mode="sync", ground="foam")
+    seen = several.reset(seed=[3, 4])[0]
+    actions = np.random.default_rng(0).uniform(-0.3, 0.3, (10, 2, 8))
+    for action in actions:
+        seen = several.step(action)[0]
+    for k, seed in enumerate((3, 4)):
+        env = gymnasium.make(IDS[0], ground="foam")
+        alone = env.reset(seed=seed)[0]
+        for action in actions:
+            alone = env.step(action[k])[0]
+        np.testing.assert_array_equal(seen[k], alone)
+
+
+def test_the_program_of_the_page():
+    """docs/from_gymnasium.md, as printed."""
+    page = Path(__file__).parents[2] / "docs" / "from_gymnasium.md"
+    (program,) = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    names: dict = {}
+    exec(compile(program, str(page), "exec"), names)
+    assert np.isfinite(names["observation"]).all()
+
+
+def test_a_medium_or_a_ground_will_do_and_others_are_named():
+    env: Any = gymnasium.make(IDS[0], ground=sg.Ground(sg.sand(2.0), sg.Plane(slope=0.1), bodies=sg.firm()))
+    assert rollout(env, 0, 3)[0].shape[1] == env.observation_space.shape[0]
+    with pytest.raises(OptionError, match="unknown ground 'quicksand'"):
+        gymnasium.make(IDS[0], ground="quicksand")
