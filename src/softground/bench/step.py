@@ -1,4 +1,8 @@
-"""Time of one step on one core, native and by XLA, beside MuJoCo's `mj_step` of the same robot on a rigid plane."""
+"""Time of one step on one core, native and by XLA, beside MuJoCo's `mj_step` of the same robot on a rigid plane.
+
+With contacts "all" also the time of the same step of the robot all of whose bodies meet the ground, over that of its
+feet alone; the peer is then still on its feet.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import NamedTuple
 
 import jax
@@ -18,23 +23,38 @@ from softground.bench.motions import Motion, motion_named, walks
 from softground.bridges.rigid_peer import rigid_peer
 from softground.errors import OptionError, unknown_name
 from softground.media.base import Medium
+from softground.media.named import named_medium
+from softground.robots import Robot
+from softground.robots.bodies import ALL, FEET
 from softground.simulation import Simulator
 from softground.simulation.simulator import Backend, Record
 
 ROBOTS, MOTIONS, GROUNDS = ("robosimian", "anymal"), ("walking", "swaying"), ("sand",)
+BOTH: tuple[Backend, ...] = ("native", "xla")
 #: Strength of the sand on which RoboSimian (980 N) walks: at 1 it sinks beyond all data (`softground.demo`).
 HEAVY = {"robosimian": 2.0}
 
 
 def measure(
-    robots=ROBOTS, motions=MOTIONS, grounds=GROUNDS, seconds: float = 2.0, dt: float = 0.002, repeats: int = 15
+    robots=ROBOTS,
+    motions=MOTIONS,
+    grounds=GROUNDS,
+    seconds: float = 2.0,
+    dt: float = 0.002,
+    repeats: int = 15,
+    contacts: str = FEET,
 ) -> dict:
-    """Median microseconds per step of all, interleaved so that a noisy machine disturbs all alike."""
+    """Median microseconds per step of all, interleaved so that a noisy machine disturbs all alike.
+
+    contacts: "feet", or "all" to time the robot with all of its bodies in contact as well.
+    """
+    if contacts not in (FEET, ALL):
+        raise OptionError(unknown_name("contacts", contacts, (FEET, ALL)))
     cases = [(*case, ground) for case in _moving(robots, motions) for ground in grounds]
     with one_core():
         rows = {
             f"{robot} {motion} on {ground}": _compare(
-                motion_named(motion, robot), _medium(ground, robot, motion), seconds, dt, repeats
+                motion_named(motion, robot), _medium(ground, robot, motion), seconds, dt, repeats, contacts == ALL
             )
             for robot, motion, ground in cases
         }
@@ -47,26 +67,26 @@ def _moving(robots, motions) -> list[tuple[str, str]]:
     return [(robot, motion) for robot, motion in pairs if len(motions) == 1 or motion != "walking" or walks(robot)]
 
 
-def medium_named(ground: str) -> Medium:
-    """A named ground as it comes."""
-    known = {"sand": media.sand, "pebbles": media.pebbles, "foam": media.foam, "firm": media.firm}
-    if ground not in known:
-        raise OptionError(unknown_name("ground", ground, known))
-    return known[ground]()
-
-
 def _medium(ground: str, robot: str, motion: str) -> Medium:
     if ground == "sand" and motion == "walking":
         return media.sand(HEAVY.get(robot, 1.0))
-    return medium_named(ground)
+    return named_medium(ground)
 
 
-def _compare(motion: Motion, medium: Medium, seconds: float, dt: float, repeats: int) -> dict:
+def _compare(motion: Motion, medium: Medium, seconds: float, dt: float, repeats: int, whole: bool) -> dict:
     steps = round(seconds / dt)
-    native, xla = (_softground(motion, medium, steps, dt, backend) for backend in ("native", "xla"))
-    theirs = _mujoco(motion, steps, dt)
-    times = np.array([[_seconds(job) for job in (native.job, xla.job, theirs)] for _ in range(repeats)])
-    native_us, xla_us, mujoco_us = np.median(times, axis=0) / steps * 1e6
+    native, xla = (_softground(motion, medium, steps, dt, backend) for backend in BOTH)
+    jobs = [native.job, xla.job, _mujoco(motion, steps, dt)]
+    if whole:
+        bodies = motion._replace(robot=_whole(motion.robot))
+        jobs += [_softground(bodies, medium, steps, dt, backend).job for backend in BOTH]
+    times = np.array([[_seconds(job) for job in jobs] for _ in range(repeats)])
+    native_us, xla_us, mujoco_us, *all_us = np.median(times, axis=0) / steps * 1e6
+    of_bodies = {}
+    if whole:
+        ratios = np.median(times[:, 3:] / times[:, :2], axis=0)
+        names = ("all_native_us", "all_xla_us", "all_over_feet", "all_over_feet_xla")
+        of_bodies = dict(zip(names, map(float, (*all_us, *ratios)), strict=True))
     iterations = np.asarray(native.record.iterations)
     return {
         "native_us": float(native_us),
@@ -78,7 +98,13 @@ def _compare(motion: Motion, medium: Medium, seconds: float, dt: float, repeats:
         "iterations_99": float(np.percentile(iterations, 99)),
         "converged": float(np.mean(native.record.converged)),
         "compile_s": native.compile_s,
+        **of_bodies,
     }
+
+
+def _whole(robot: Robot) -> Robot:
+    """The robot, all of its bodies in contact."""
+    return Robot.from_recipe(replace(robot.recipe, contacts=ALL))
 
 
 class _Timed(NamedTuple):

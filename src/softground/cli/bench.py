@@ -19,10 +19,13 @@ def bench_step(
     motion: Annotated[
         list[str] | None, typer.Option(help="walking, swaying, standing or falling; given again, one more.")
     ] = None,
-    ground: Annotated[list[str] | None, typer.Option(help="sand, pebbles, foam, firm; given again, one more.")] = None,
+    ground: Annotated[list[str] | None, typer.Option(help="By name (softground media); given again, one more.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Simulated time of a repetition, s.")] = None,
     repeats: Annotated[int | None, typer.Option(help="Repetitions; their median counts.")] = None,
     dt: Annotated[float | None, typer.Option(help="Time step, s.")] = None,
+    contacts: Annotated[
+        str | None, typer.Option(help="all: also the robot all of whose bodies meet the ground, over its feet alone.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Time of one step in a loop on one core, beside MuJoCo C on a rigid plane."""
@@ -30,7 +33,7 @@ def bench_step(
     from softground.bench.step import measure
 
     chosen = {"robots": robot, "motions": motion, "grounds": ground}
-    options = {"seconds": seconds, "repeats": repeats, "dt": dt}
+    options = {"seconds": seconds, "repeats": repeats, "dt": dt, "contacts": contacts}
     report("one step", measure, "steps", as_json, {**chosen, **options})
 
 
@@ -60,7 +63,7 @@ def bench_robustness(
     states: Annotated[int | None, typer.Option(help="Random initial states.")] = None,
     steps: Annotated[int | None, typer.Option(help="Steps from each, with random torques and pushes.")] = None,
     robot: Annotated[str | None, typer.Option(help="Robot of the catalogue.")] = None,
-    ground: Annotated[list[str] | None, typer.Option(help="sand, pebbles, foam, firm; given again, one more.")] = None,
+    ground: Annotated[list[str] | None, typer.Option(help="By name (softground media); given again, one more.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the ten hardest steps (JSON).")] = None,
     as_json: Json = False,
 ) -> None:
@@ -75,7 +78,7 @@ def bench_robustness(
 @bench.command("equality", epilog="Example: [bold]softground bench equality --robot anymal --ground sand --json[/]")
 def bench_equality(
     robot: Annotated[list[str] | None, typer.Option(help="Robot of the catalogue; given again, one more.")] = None,
-    ground: Annotated[list[str] | None, typer.Option(help="sand, pebbles, foam, firm; given again, one more.")] = None,
+    ground: Annotated[list[str] | None, typer.Option(help="By name (softground media); given again, one more.")] = None,
     states: Annotated[int | None, typer.Option(help="Random states.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -105,7 +108,9 @@ def bench_control(
 )
 def bench_drops(
     robots: Annotated[list[str] | None, typer.Option(help="Robot of the catalogue; given again, one more.")] = None,
-    grounds: Annotated[list[str] | None, typer.Option(help="sand, pebbles, foam, firm; given again, one more.")] = None,
+    grounds: Annotated[
+        list[str] | None, typer.Option(help="By name (softground media); given again, one more.")
+    ] = None,
     count: Annotated[int | None, typer.Option(min=1, help="Drops of each robot on each ground.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Simulated time of a drop, s.")] = None,
     dt: Annotated[float | None, typer.Option(help="Time step, s.")] = None,

@@ -1,7 +1,7 @@
 """What comes of a step: the convex problem of all that may touch the ground, solved.
 
 While no body beside the feet is near the ground, bodies are left out of the problem, and a step costs what it costs on
-feet alone but for looking where they are.
+feet alone but for looking where they are. Where feet sink, the bodies that carry them are in it alone.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Outcome(NamedTuple):
 def outcome_of(
     simulator: Simulator, state: State, control: Control, groups: tuple[Group, ...], kin, placed: list[FootInGround]
 ) -> Outcome:
-    """What comes of a step. While no body beside the feet is near the ground they are left out of it.
+    """What comes of a step. Bodies are left out of it while none is near the ground, or those that carry no feet.
 
-    In a batch on an accelerator (`BatchNewton`) both would be computed, so there they are never left out.
+    In a batch on an accelerator (`BatchNewton`) all of these would be computed, so there they are never left out.
     """
     feet, bodies = split(groups)
 
@@ -54,15 +54,14 @@ def outcome_of(
 
     if not bodies or isinstance(simulator.solver, BatchNewton):
         return solved(len(groups))
-    above = [
-        ~group.near(simulator.robot, kin, state.v, one, simulator.dt).any()
-        for group, one in zip(bodies, placed[len(feet) :], strict=True)
-    ]
 
-    def without() -> Outcome:
-        found = solved(len(feet))
-        rest = tuple(jnp.zeros((len(group.members), group.size), state.v.dtype) for group in bodies)
-        memory = tuple(group.untouched(memory) for group, memory in zip(bodies, state.memory[len(feet) :], strict=True))
+    def near(group: BodyGroup, one: FootInGround) -> Bool[Array, ""]:
+        return group.near(simulator.robot, kin, state.v, one, simulator.dt).any()
+
+    def without(count: int) -> Outcome:
+        found, left = solved(count), groups[count:]
+        rest = tuple(jnp.zeros((len(group.members), group.size), state.v.dtype) for group in left)
+        memory = tuple(_untouched(group, memory) for group, memory in zip(left, state.memory[count:], strict=True))
         return found._replace(
             twists=found.twists + rest,
             guess=found.guess + rest,
@@ -70,7 +69,22 @@ def outcome_of(
             memory=found.memory + memory,
         )
 
-    return jax.lax.cond(reduce(jnp.logical_and, above), without, lambda: solved(len(groups)))
+    def up_to(ends: list[int]) -> Outcome:
+        """Solved with as few of the groups as will do, which end at one of these."""
+        first, *later = ends
+        if not later:
+            return solved(first)
+        beyond = zip(groups[first:], placed[first:], strict=True)
+        touches = [near(group, one) for group, one in beyond if isinstance(group, BodyGroup)]
+        return jax.lax.cond(reduce(jnp.logical_or, touches), lambda: up_to(later), lambda: without(first))
+
+    lower = len(feet) + sum(group.carries_feet for group in bodies)
+    return up_to(sorted({len(feet), lower, len(groups)}))
+
+
+def _untouched(group: Group, memory: Any) -> Any:
+    assert isinstance(group, BodyGroup)
+    return group.untouched(memory)
 
 
 def _solved(simulator: Simulator, state: State, control: Control, groups: tuple[Group, ...], kin, placed) -> Outcome:

@@ -7,7 +7,13 @@ stretch of its spring and not where it is anchored.
 
 Areas follow the attitude of the body. A spring that stands for more area than before would hold more energy than was
 put in, so its stretch shrinks until it holds what it did: stretch^2 area stays, and the stretch is less than the
-depth until the point has left the ground. With that, and the damper that pays for the spring at the start of a step,
+depth. What the damper takes from then on goes into that spring until it is as far stretched as its point is deep: with
+the energy D that a point loses in a step,
+
+    stretch'^2 = min(depth'^2, (stretch - dt u)^2 + 2 D / (k area)),
+
+so that a body which tips from an edge onto a face ends where the face carries it, if it comes down with enough of a
+bump to pay for it, and else a little deeper. With that, and the damper that pays for the spring at the start of a step,
 the ground never gives more than it was given, whatever the body does.
 """
 
@@ -86,7 +92,12 @@ class ViscoElasticBody(FootMedium):
         force, velocity = law.point_forces(twist), (law.arm * twist).sum(-1)
         change = force[:, :2] / areas[:, None] - stiffness * stretch[:, :2]
         along = stretch[:, :2] + dt * change / slope_of(stiffness, damping, dt)
-        normal = jnp.maximum(jnp.where(depth > 0, stretch[:, 2], depth) - dt * velocity[:, 2], 0.0)
+        way = dt * velocity[:, 2]
+        normal = jnp.maximum(jnp.where(depth > 0, stretch[:, 2], depth) - way, 0.0)
+        lost = jnp.maximum(stretch[:, 2] ** 2 - normal**2 - 2 * way * force[:, 2] / (stiffness * areas), 0.0)
+        short = (depth - way > normal) & (lost > 0)
+        longer = jnp.sqrt(jnp.where(short, normal**2 + lost, 1.0))
+        normal = jnp.where(short, jnp.minimum(depth - way, longer), normal)
         return BodyMemory(jnp.concatenate([along, normal[:, None]], -1) @ foot.surface.T, areas, force[:, 2])
 
     def untouched(self, memory: BodyMemory) -> BodyMemory:

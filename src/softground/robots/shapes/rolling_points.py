@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from softground.robots.shapes.base import Shape
 
 
+NO_GAP = 1e-9
+"""m: no deeper than this is as deep."""
+
+
 class RollingPoints(NamedTuple):
     """Points on which a body can stand, in its frame."""
 
@@ -59,15 +63,7 @@ class RollingPoints(NamedTuple):
         """
         if len(self.centre) <= most:
             return self
-        normal = directions(2000)
-        heights = np.einsum("dpi,di->dp", self.lowest(normal), normal)
-        lowest, chosen = heights.min(1), [int(heights[0].argmin())]
-        while len(chosen) < most:
-            gap = heights[:, chosen].min(1) - lowest
-            chosen.append(int(heights[gap.argmax()].argmin()))
-            if gap.max() <= 0:
-                break
-        kept = np.unique(chosen)
+        kept = np.unique(self._standing(most)[0])
         nearest = np.linalg.norm(self.centre[:, None] - self.centre[kept], axis=-1).argmin(1)
         nearest[kept] = np.arange(len(kept))
         width, area = np.zeros(len(kept)), np.zeros((len(kept), 3))
@@ -75,6 +71,26 @@ class RollingPoints(NamedTuple):
         np.add.at(width, nearest, np.where(gives, self.width, 0.0))
         np.add.at(area, nearest, self.vector_area)
         return RollingPoints(self.centre[kept], self.roundness[kept], width, area)
+
+    def deciding(self, most: int) -> tuple[RollingPoints, float]:
+        """Those that say how deep the body is, at most so many, and how much deeper it may be than they say, m.
+
+        A cylinder is as deep as the deeper of its rims, whatever else stands on them.
+        """
+        kept, gap = self._standing(most)
+        return self.chosen(np.unique(kept)), gap
+
+    def _standing(self, most: int) -> tuple[list[int], float]:
+        """Numbers of the points on which it stands, those that matter most first, and the greatest gap that they
+        leave, m."""
+        normal = directions(2000)
+        heights = np.einsum("dpi,di->dp", self.lowest(normal), normal)
+        lowest, chosen = heights.min(1), [int(heights[0].argmin())]
+        while True:
+            gap = heights[:, chosen].min(1) - lowest
+            if gap.max() <= NO_GAP or len(chosen) == most:
+                return chosen, float(gap.max())
+            chosen.append(int(heights[gap.argmax()].argmin()))
 
     def padded(self, count: int) -> RollingPoints:
         """With points that carry nothing, so that there are `count`."""
