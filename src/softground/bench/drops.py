@@ -14,7 +14,6 @@ All bodies meet the ground. Joints are limp but for dampers, so that nothing but
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +28,6 @@ from softground.arrays import Array
 from softground.bench.displaced import displaced, least_rate, level_rate
 from softground.media.base import Medium
 from softground.media.named import named_medium
-from softground.media.visco_elastic import ViscoElastic
 from softground.robots import Robot
 from softground.robots.base import vertical_coordinate
 from softground.robots.tree import FREE
@@ -117,9 +115,8 @@ def measure(
 
 
 def _ground(name: str) -> Medium:
-    """A ground by name; springs reach to the edges of soles, on which robots that fall come down."""
-    medium = named_medium(name)
-    return replace(medium, to_edge=True) if isinstance(medium, ViscoElastic) else medium
+    """A ground by name, for feet that come down on any side."""
+    return named_medium(name).on_any_side()
 
 
 def random_start(simulator: Simulator, random: np.random.Generator) -> State:

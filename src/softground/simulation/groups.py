@@ -109,7 +109,7 @@ class BodyGroup(Group):
         twist = self._own(robot.touching_twists(kinematics, v))
         linear, angular = (jnp.sqrt((part**2).sum(-1)) for part in (twist[:, :3], twist[:, 3:]))
         way = 2 * dt * (linear + angular * self.outermost.reach)
-        return self.deepest(placed) + way + (CLEAR + self.outermost.gap) > 0
+        return self.deepest(placed) + way + (CLEAR + self.outermost.gap + self.medium.overhang) > 0
 
     def untouched(self, memory: Any) -> Any:
         """What the ground remembers after a step in which none was near."""

@@ -30,9 +30,9 @@ class Surface(NamedTuple):
     moments: np.ndarray  # (e, 3, 3) m2: mean of y y' over the element, y from its centre
 
 
-def gathered(shape: Shape, count: int) -> Surface:
-    """About `count` elements of a shape."""
-    panels = shape.panels()
+def gathered(shape: Shape, count: int, closed: bool = False) -> Surface:
+    """About `count` elements of a shape, with its top if `closed`."""
+    panels = shape.closed_panels() if closed and shape.is_solid else shape.panels()
     quarter = (panels.centre[:, 0] > 0) & (panels.centre[:, 1] > 0)
     if not shape.is_mirrored or not np.isclose(4 * panels.area[quarter].sum(), panels.area.sum(), rtol=1e-9):
         return _gathered(panels, count)

@@ -59,12 +59,18 @@ class ViscoElasticBody(FootMedium):
     roundness: Float[Array, "p 3 3"]
     width: Float[Array, " p"]
     vector_area: Float[Array, "p 3"]
+    reaches: Float[Array, ""]  # m, `overhang`
+    clearance: Float[Array, ""]  # m, of the origin over the point whose depth is given: of a foot that rolls
     kind: str = eqx.field(static=True)
+
+    @property
+    def overhang(self) -> Float[Array, "*b"]:
+        return self.reaches
 
     def initial_memory(self, foot: FootInGround) -> BodyMemory:
         """Springs relaxed along the surface, and carrying the body where it is below."""
         arms, areas = self._points(foot)
-        depth = jnp.maximum(foot.depth - arms[:, 2], 0.0)
+        depth = jnp.maximum(self._depths(foot, arms), 0.0)
         stiffness = value_at(self.medium.stiffness, foot.position)
         return BodyMemory(depth[:, None] * foot.surface[:, 2], areas, stiffness * areas * depth)
 
@@ -119,13 +125,15 @@ class ViscoElasticBody(FootMedium):
         areas = self.width * jnp.where(round_, size, 0.0) - (self.vector_area * up).sum(-1)
         return arms, jnp.maximum(areas, LEAST_AREA)
 
-    @staticmethod
-    def _stretch(foot: FootInGround, arms: Float[Array, "p 3"], areas: Float[Array, " p"], memory: BodyMemory):
+    def _depths(self, foot: FootInGround, arms: Float[Array, "p 3"]) -> Float[Array, " p"]:
+        return foot.depth - self.clearance.astype(foot.depth.dtype) - arms[:, 2]
+
+    def _stretch(self, foot: FootInGround, arms: Float[Array, "p 3"], areas: Float[Array, " p"], memory: BodyMemory):
         """Depth of the points and stretch of their springs, none above the surface; surface frame.
 
         Springs whose area changed, because the body turned, keep the energy that they had, at most: stretch^2 area.
         """
-        depth = foot.depth - arms[:, 2]
+        depth = self._depths(foot, arms)
         kept = memory.stretch @ foot.surface
         known = memory.area > 0
         share = jnp.sqrt(jnp.where(known, memory.area / areas, 1.0))

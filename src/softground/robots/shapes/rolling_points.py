@@ -59,18 +59,24 @@ class RollingPoints(NamedTuple):
 
     def fewer(self, most: int) -> RollingPoints:
         """At most so many: one by one that on which the body stands in the direction in which those before would let it
-        sink deepest. What the others carry goes to the nearest of those that stay.
+        sink deepest. What the others carry goes to the nearest of those that stay, and all are thicker by what would
+        otherwise be left out (`overhang`), so that nothing of the body goes deeper than it is felt.
         """
         if len(self.centre) <= most:
             return self
-        kept = np.unique(self._standing(most)[0])
+        standing, gap = self._standing(most)
+        kept = np.unique(standing)
         nearest = np.linalg.norm(self.centre[:, None] - self.centre[kept], axis=-1).argmin(1)
         nearest[kept] = np.arange(len(kept))
         width, area = np.zeros(len(kept)), np.zeros((len(kept), 3))
         gives = (self.roundness[kept[nearest]] > 0).any((1, 2))  # a width counts on what is round only
         np.add.at(width, nearest, np.where(gives, self.width, 0.0))
         np.add.at(area, nearest, self.vector_area)
-        return RollingPoints(self.centre[kept], self.roundness[kept], width, area)
+        return RollingPoints(self.centre[kept], _thicker(self.roundness[kept], gap), width, area)
+
+    def overhang(self, most: int) -> float:
+        """How far `fewer` reach beyond the body, at most, m."""
+        return 0.0 if len(self.centre) <= most else self._standing(most)[1]
 
     def deciding(self, most: int) -> tuple[RollingPoints, float]:
         """Those that say how deep the body is, at most so many, and how much deeper it may be than they say, m.
@@ -103,10 +109,27 @@ class RollingPoints(NamedTuple):
         )
 
 
+def _thicker(roundness: Float[np.ndarray, "p 3 3"], by: float) -> Float[np.ndarray, "p 3 3"]:
+    """Matrices of ellipsoids around those given that reach further by this (m): a ball more, and of balls a larger one.
+
+    For any t > 0 the ellipsoid of (1 + t) Q + (1 + 1/t) by^2 holds the sum of both.
+    """
+    size = np.sqrt(np.linalg.eigvalsh(roundness)[:, -1])
+    share = by / np.where(size > 0, size, np.inf)
+    ball = np.where(size > 0, by * (by + size), by**2)
+    return (1 + share)[:, None, None] * roundness + ball[:, None, None] * np.eye(3)
+
+
 @cache
-def outermost_points(shape: Shape, most: int) -> RollingPoints:
-    """At most so many points on which a shape can stand; see `RollingPoints.fewer`."""
-    return shape.rolling_points().fewer(most)
+def overhang(shape: Shape, most: int, feet: bool = True) -> float:
+    """How far the `outermost_points` reach beyond the shape, at most, m."""
+    return (shape.rolling_points() if feet else shape.points_beside_feet()).overhang(most)
+
+
+@cache
+def outermost_points(shape: Shape, most: int, feet: bool = True) -> RollingPoints:
+    """At most so many points on which a shape can stand, or, of a body, beside its feet; see `RollingPoints.fewer`."""
+    return (shape.rolling_points() if feet else shape.points_beside_feet()).fewer(most)
 
 
 def joined_points(*parts: RollingPoints) -> RollingPoints:
