@@ -114,7 +114,10 @@ def bench_drops(
     count: Annotated[int | None, typer.Option(min=1, help="Drops of each robot on each ground.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Simulated time of a drop, s.")] = None,
     dt: Annotated[float | None, typer.Option(help="Time step, s.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the worst drops (JSON).")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the random starts.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for results as they come, and the worst drops (JSON).")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Drop robots in random orientations, all bodies in contact: energy, depth, rest and convergence."""
@@ -123,4 +126,5 @@ def bench_drops(
     from softground.cli.application import names
 
     options = {"robots": names(robots), "grounds": names(grounds), "count": count, "seconds": seconds, "dt": dt}
+    options["seed"] = seed
     report("drops", measure, "cases", as_json, options | {"out": out}, own_progress=True)
