@@ -28,6 +28,7 @@ from softground.arrays import Array
 from softground.bench.displaced import displaced, least_rate, level_rate
 from softground.media.base import Medium
 from softground.media.named import named_medium
+from softground.native.parts import by_native_code
 from softground.robots import Robot
 from softground.robots.base import vertical_coordinate
 from softground.robots.tree import FREE
@@ -47,6 +48,8 @@ DAMPING = 0.05
 STILL = 0.05
 """Speed (m/s) of the mass as a whole, sqrt(2 E / m), below which a robot is at rest."""
 CHUNK, KEPT = 16, 3
+PAYS_FROM = 20_000
+"""Steps from which on native code is made: it holds the accounts of a step as well as the step."""
 EVERY = 20
 """Steps between two looks at what bodies displace."""
 WORTH = 1e-3
@@ -140,7 +143,7 @@ def random_start(simulator: Simulator, random: np.random.Generator) -> State:
 def dropped(simulator: Simulator, starts: list[State], steps: int, advance=lambda done: None) -> tuple[Tally, Looks]:
     """What became of drops (leading axis)."""
     limp = limp_joints(simulator.robot)
-    here = simulator.for_steps(steps * len(starts))
+    here = simulator.with_backend("native" if steps * len(starts) >= PAYS_FROM else "xla")
     run = jax.jit(lambda states: jax.lax.map(lambda state: _drop(here, limp, state, steps), states))
     parts = []
     for first in range(0, len(starts), CHUNK):
@@ -157,48 +160,66 @@ def limp_joints(robot: Robot) -> Control:
     return Control(position=np.zeros(robot.nu), kd=damping)
 
 
+class Drop(NamedTuple):
+    """A drop under way."""
+
+    state: State
+    held: Float[Array, ""]  # J, in the ground's springs
+    taken: Float[Array, " b"]  # J, as of `Looks`
+    tally: Tally
+
+
 def _drop(simulator: Simulator, limp: Control, start: State, steps: int) -> tuple[Tally, Looks]:
-    robot, dt = simulator.robot, simulator.dt
+    robot, by_xla = simulator.robot, simulator.with_backend("xla")
 
-    # Which feet are whose.
-    carried = np.array([[float(foot.body == body.body) for foot in robot.feet] for body in robot.bodies])
-
-    def stored(state: State) -> Float[Array, ""]:
-        return simulator.energy(state) - robot.kinetic_energy(state.q, state.v) - robot.potential_energy(state.q)
-
-    def step(carry, _):
-        state, before, taken, tally = carry
-        after, record = simulator.step(state, limp)
-        assert record.body_wrench_world is not None
-        assert record.body_depth is not None
-        kin = robot.kinematics(state.q)
-        of_feet = dt * (record.wrench_world * robot.foot_twists(kin, after.v)).sum(-1)
-        of_bodies = dt * (record.body_wrench_world * robot.touching_twists(kin, after.v)).sum(-1)
-        held = stored(after)
-        gain = of_feet.sum() + of_bodies.sum() + held - before
-        deepest = record.body_depth.max()
-        tally = Tally(
-            tally.not_converged + ~record.converged,
-            tally.finite & record.finite,
-            tally.iterations + record.iterations,
-            jnp.maximum(tally.greatest_gain, gain),
-            tally.total_gain + jnp.maximum(gain, 0.0),
-            jnp.maximum(tally.deepest, deepest),
-            deepest,
-            tally.speed,
-        )
-        return (after, held, taken - of_bodies - carried @ of_feet, tally), None
-
-    def some(carry, _):
-        carry, _ = jax.lax.scan(step, carry, None, length=EVERY)
-        return carry, Looks(carry[0].q, carry[2])
+    def some(drop: Drop, _):
+        parts = (by_xla, limp)  # of which native code is made
+        after = by_native_code(_some, parts, drop) if simulator.backend == "native" else _some(parts, drop)
+        return after, Looks(after.state.q, after.taken)
 
     zero, none = jnp.zeros_like(start.time), jnp.zeros((), jnp.int32)
     blank = Tally(none, jnp.asarray(True), none, zero, zero, zero - jnp.inf, zero, zero)
-    carry = (start, stored(start), jnp.zeros(len(robot.bodies), zero.dtype), blank)
-    (final, *_, tally), looks = jax.lax.scan(some, carry, None, length=-(-steps // EVERY))
-    speed = jnp.sqrt(2 * robot.kinetic_energy(final.q, final.v) / jnp.sum(jnp.asarray(robot.parameters.mass)))
-    return tally._replace(speed=speed), looks
+    first = Drop(start, _held(simulator, start), jnp.zeros(len(robot.bodies), zero.dtype), blank)
+    drop, looks = jax.lax.scan(some, first, None, length=-(-steps // EVERY))
+    energy = robot.kinetic_energy(drop.state.q, drop.state.v)
+    return drop.tally._replace(speed=jnp.sqrt(2 * energy / jnp.sum(jnp.asarray(robot.parameters.mass)))), looks
+
+
+def _some(parts: tuple[Simulator, Control], drop: Drop) -> Drop:
+    """Steps up to the next look."""
+    return jax.lax.scan(lambda drop, _: (_step(*parts, drop), None), drop, None, length=EVERY)[0]
+
+
+def _step(simulator: Simulator, limp: Control, drop: Drop) -> Drop:
+    robot, state, tally = simulator.robot, drop.state, drop.tally
+    after, record = simulator.step(state, limp)
+    assert record.body_wrench_world is not None
+    assert record.body_depth is not None
+    kin = robot.kinematics(state.q)
+    of_feet = simulator.dt * (record.wrench_world * robot.foot_twists(kin, after.v)).sum(-1)
+    of_bodies = simulator.dt * (record.body_wrench_world * robot.touching_twists(kin, after.v)).sum(-1)
+    carried = np.array([[float(foot.body == body.body) for foot in robot.feet] for body in robot.bodies])
+    held = _held(simulator, after)
+    gain = of_feet.sum() + of_bodies.sum() + held - drop.held
+    deepest = record.body_depth.max()
+    tally = Tally(
+        tally.not_converged + ~record.converged,
+        tally.finite & record.finite,
+        tally.iterations + record.iterations,
+        jnp.maximum(tally.greatest_gain, gain),
+        tally.total_gain + jnp.maximum(gain, 0.0),
+        jnp.maximum(tally.deepest, deepest),
+        deepest,
+        tally.speed,
+    )
+    return Drop(after, held, drop.taken - of_bodies - (carried * of_feet).sum(-1), tally)
+
+
+def _held(simulator: Simulator, state: State) -> Float[Array, ""]:
+    """Energy in the ground's springs, J."""
+    robot = simulator.robot
+    kin = robot.kinematics(state.q)
+    return simulator.energy(state) - robot.kinetic_energy(kin, state.v) - robot.potential_energy(kin)
 
 
 def _paid(simulator: Simulator, looks: Looks) -> np.ndarray:
