@@ -48,6 +48,9 @@ def bench_batch(
     against: Annotated[
         list[str] | None, typer.Option(help="xla, mjx or warp (MuJoCo Warp); given again, one more. By default all.")
     ] = None,
+    footprints: Annotated[
+        bool, typer.Option("--footprints", help="Also on ground that keeps the robots' prints: what that costs.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Converged steps a second of many robots at once in float32, beside rigid contact in MJX and MuJoCo Warp."""
@@ -55,6 +58,7 @@ def bench_batch(
     from softground.bench.batch import measure
 
     options = {"sizes": size, "robot": robot, "motion": motion, "height": height, "against": against}
+    options["footprints"] = footprints
     report("batches", measure, "batches", as_json, options)
 
 

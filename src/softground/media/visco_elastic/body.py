@@ -137,7 +137,8 @@ class ViscoElasticBody(FootMedium):
         kept = memory.stretch @ foot.surface
         known = memory.area > 0
         share = jnp.sqrt(jnp.where(known, memory.area / areas, 1.0))
-        normal = jnp.where(known, jnp.minimum(share * kept[:, 2], depth), depth)
+        # Where the surface curves a spring that was stretched along it may seem to pull.
+        normal = jnp.where(known, jnp.clip(share * kept[:, 2], 0.0, depth), depth)
         stretch = jnp.concatenate([jnp.minimum(share, 1.0)[:, None] * kept[:, :2], normal[:, None]], -1)
         return depth, jnp.where(depth[:, None] > 0, stretch, 0.0)
 
