@@ -15,7 +15,7 @@ from softground.robots import Robot
 THING = """<mujoco><compiler angle="radian" inertiafromgeom="false"/>
 <custom><text name="softground_feet" data="toe"/></custom>
 <worldbody><body name="thing"><freejoint/><inertial pos="0 0 0" mass="1" diaginertia="1e-3 1e-3 1e-3"/>
-<site name="toe" type="sphere" size="0.001" pos="0 0 5"/>{geom}</body></worldbody></mujoco>"""
+<site name="toe" type="sphere" size="0.01" pos="0 0 5"/>{geom}</body></worldbody></mujoco>"""
 
 
 @pytest.mark.parametrize(
