@@ -58,7 +58,19 @@ def measure(
             )
             for robot, motion, ground in cases
         }
-    return {"steps": rows, "dt": dt, "seconds": seconds}
+    return {"steps": rows, "over_first_ground": _over_first(rows, cases), "dt": dt, "seconds": seconds}
+
+
+def _over_first(rows: dict[str, dict], cases: list[tuple[str, str, str]]) -> dict[str, dict[str, float]]:
+    """Times on further grounds over those on the first (elements of grains over the wrench space that they replace)."""
+    found = {}
+    for robot, motion, ground in cases:
+        first = next(other for one, moves, other in cases if (one, moves) == (robot, motion))
+        ours, theirs = (rows[f"{robot} {motion} on {name}"] for name in (ground, first))
+        if ground != first:
+            ratios = {backend: ours[f"{backend}_us"] / theirs[f"{backend}_us"] for backend in BOTH}
+            found[f"{robot} {motion}: {ground} over {first}"] = ratios
+    return found
 
 
 def _moving(robots, motions) -> list[tuple[str, str]]:

@@ -56,7 +56,7 @@ def outcome_of(
         return solved(len(groups))
 
     def near(group: BodyGroup, one: FootInGround) -> Bool[Array, ""]:
-        return group.near(simulator.robot, kin, state.v, one, simulator.dt).any()
+        return jnp.any(group.near(simulator.robot, kin, state.v, one, simulator.dt))
 
     def without(count: int) -> Outcome:
         found, left = solved(count), groups[count:]

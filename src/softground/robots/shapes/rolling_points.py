@@ -66,7 +66,9 @@ class RollingPoints(NamedTuple):
             return self
         standing, gap = self._standing(most)
         kept = np.unique(standing)
-        nearest = np.linalg.norm(self.centre[:, None] - self.centre[kept], axis=-1).argmin(1)
+        away = np.linalg.norm(self.centre[:, None] - self.centre[kept], axis=-1)
+        alike = self.vector_area @ self.vector_area[kept].T >= 0  # what looks up takes nothing from what looks down
+        nearest = np.where(alike, away, away + 1e3).argmin(1)
         nearest[kept] = np.arange(len(kept))
         width, area = np.zeros(len(kept)), np.zeros((len(kept), 3))
         gives = (self.roundness[kept[nearest]] > 0).any((1, 2))  # a width counts on what is round only
