@@ -12,8 +12,9 @@ from softground.media.base import COMPONENTS, FootInGround, Medium
 from softground.media.elements.foot import ElementsFoot
 from softground.media.elements.foot import Memory as MovedGrains
 from softground.media.elements.scm import ScmFoot, Sheared
+from softground.media.visco_elastic.body import BodyMemory, ViscoElasticBody
 from softground.media.visco_elastic.medium import Memory, ViscoElasticFoot
-from softground.robots.shapes import Box, Cylinder, Shape, Sphere
+from softground.robots.shapes import Box, Capsule, Compound, ConvexMesh, Cylinder, Ellipsoid, Part, Shape, Sphere
 
 from .sole_cases import CONVEX
 
@@ -39,6 +40,16 @@ FEET: dict[str, tuple[Shape, bool]] = {
     "round": (Cylinder(0.05, 0.15), False),
     "polygon": (CONVEX, False),
 }
+#: closed bodies of any shape, in frames of their own
+BODIES: dict[str, Shape] = {
+    "capsule": Capsule(0.03, 0.2),
+    "ellipsoid": Ellipsoid(0.1, 0.05, 0.03),
+    "mesh": ConvexMesh.around(np.random.default_rng(0).normal(size=(60, 3)) * [0.1, 0.05, 0.02]),
+    "compound": Compound(
+        (Part.at(Box(0.2, 0.1, 0.04), np.zeros(3), np.eye(3)), Part.at(Capsule(0.03, 0.2), [0.1, 0, 0], np.eye(3)))
+    ),
+}
+FEET |= {name: (shape, False) for name, shape in BODIES.items()}
 #: media of springs take feet with any outline; those of grains do not
 SPRINGS = ("visco_elastic", "firm")
 FEET_IN_GRAINS = ("planar", "spatial", "point", "round")
@@ -49,6 +60,8 @@ def feet_on(medium: str) -> Iterable[str]:
     """Names of the feet on which a medium is tested."""
     if medium in SPRINGS:
         return FEET
+    if medium in ("sand", "elements", "elements with memory, speed and cohesion"):
+        return (*FEET_IN_GRAINS, *BODIES)
     if medium == "sand over a floor":
         return ("planar", "point")  # media that share a reference point, and media that do not
     return FEET_IN_SHEAR if medium == "sheared wedge" else FEET_IN_GRAINS
@@ -78,7 +91,8 @@ CASES = tuple(Case(medium, foot) for medium in MEDIA for foot in feet_on(medium)
 
 @cache
 def medium_for(medium_name: str, foot_name: str) -> Medium:
-    return MEDIA[medium_name]().for_foot(*FEET[foot_name])
+    medium = MEDIA[medium_name]()
+    return medium.for_body(*FEET[foot_name]) if foot_name in BODIES else medium.for_foot(*FEET[foot_name])
 
 
 def random_foot(random: np.random.Generator, planar: bool, deepest: float = 0.06) -> FootInGround:
@@ -112,6 +126,10 @@ def random_memory(random: np.random.Generator, medium: Medium, foot: FootInGroun
         direction = random.normal(size=len(COMPONENTS[medium.kind]))
         past = random.uniform(0, 1) * direction / np.linalg.norm(direction)
         return MovedGrains(past, random.uniform(0, 0.03, len(medium.area)))
+    if isinstance(medium, ViscoElasticBody):
+        count = len(medium.width)
+        springs = stretch * np.abs(random.normal(size=(count, 3))), random.uniform(1e-4, 1e-3, count)
+        return BodyMemory(*springs, random.uniform(0, 2.0, count) * float(medium.medium.stiffness) * 1e-5)
     if not isinstance(medium, ViscoElasticFoot):
         return medium.initial_memory(foot)
     count = len(medium.sole.points)

@@ -21,6 +21,8 @@ MEDIA = {
     "pebbles": media.pebbles,
     "visco_elastic": media.ViscoElastic,
     "firm": media.Firm,
+    "grains": media.grains,
+    "mud": media.mud,
 }
 
 #: A sole of 0.2 kg without anything on it: constant inertia, a potential energy linear in its position.

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from softground import media
 from softground.contact.feet import feet_in_ground
 from softground.contact.reference import half_spaces
+from softground.media.elements.foot import ElementsFoot
 from softground.simulation import Ground, Simulator, State
 from softground.surfaces import Wave
 
@@ -41,7 +42,8 @@ def over_steps(quantities, sim: Simulator, states: State):
 def allowance(sim: Simulator, before: State, after: State):
     """How much more than its stored energy the ground's model may give in one step, J.
 
-    Wrench space: the power -u.dPhi is at most Phi(0) - Phi(u), that is eps log K a foot.
+    Wrench space: the power -u.dPhi is at most Phi(0) - Phi(u), that is eps log K a foot. Elements: Phi(0) is what the
+    rounded corners leave, (1 + sqrt 2)/2 eps at most, with cohesion twice.
     Springs: `stored_energy` moves with the foot in two ways that do no work. The area of a point is
     projected on the surface (eqs 9 and 10 of romualdi2021), and the lemma's torque has no term for its
     change. And a point of a turning foot ends half omega^2 dt^2 |arm| away from where its velocity points.
@@ -49,6 +51,9 @@ def allowance(sim: Simulator, before: State, after: State):
     medium = sim.feet_medium
     if isinstance(medium, media.WrenchSpace):
         return sim.dt * (medium.eps * jnp.log(medium.coefficients.shape[2] + 1)).sum()
+
+    if isinstance(medium, ElementsFoot):
+        return sim.dt * (1 + np.sqrt(2)) * jnp.sum(medium.medium.eps)
 
     def of_points(medium, foot0, foot1, memory, omega):
         _, _, stretch = medium._points(foot1, memory)

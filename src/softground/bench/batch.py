@@ -21,9 +21,10 @@ from softground.bench.batch_peers import PEERS
 from softground.bench.motions import Motion, motion_named
 from softground.contact import BatchNewton, Newton
 from softground.errors import OptionError, unknown_name
-from softground.simulation import Simulator, State
+from softground.simulation import Ground, Simulator, State
 from softground.simulation.batch import rollout_batch
 from softground.simulation.simulator import Backend
+from softground.terrain.footprints import Footprints
 
 #: Temperature in batches, W: in float32 a lower one is lost in rounding.
 EPS = 0.02
@@ -43,10 +44,12 @@ def measure(
     eps: float = EPS,
     height: float | None = None,
     against=None,
+    footprints: bool = False,
 ) -> dict:
     """Median converged steps per second on the default device.
 
     height (m): by default the motion's. against: some of `AGAINST`, by default all whose packages are installed.
+    footprints: whether to time the same robots on ground that keeps their prints as well, and what that costs.
     """
     on_cpu = jax.default_backend() == "cpu"
     sizes = sizes or ((16, 64) if on_cpu else (4096, 8192, 32768))
@@ -54,7 +57,7 @@ def measure(
     moving = motion_named(motion, robot)
     moving = moving if height is None else moving._replace(height=height)
     peers = _peers(against)
-    results = {str(n): _compare(moving, n, steps, dt, repeats, eps, peers) for n in sizes}
+    results = {str(n): _compare(moving, n, steps, dt, repeats, eps, peers, footprints) for n in sizes}
     device = jax.devices()[0]
     return {
         "device": f"{device.platform}: {device.device_kind}",
@@ -81,7 +84,9 @@ def _peers(against) -> list[str]:
     return list(against or (name for name in AGAINST if found[name]))
 
 
-def _compare(motion: Motion, batch: int, steps: int, dt: float, repeats: int, eps: float, peers: list[str]) -> dict:
+def _compare(
+    motion: Motion, batch: int, steps: int, dt: float, repeats: int, eps: float, peers: list[str], footprints: bool
+) -> dict:
     softground = _Softground(motion, batch, steps, dt, eps, "native")
     states = softground.states
     jobs: dict[str, Any] = {"softground": softground}
@@ -91,15 +96,21 @@ def _compare(motion: Motion, batch: int, steps: int, dt: float, repeats: int, ep
             if name == "xla"
             else PEERS[name](motion, dt, states, steps)
         )
+    if footprints:
+        peers = [*peers, "footprints"]
+        jobs["footprints"] = _Softground(motion, batch, steps, dt, eps, "native", Footprints())
     finite = {name: bool(np.isfinite(_on_host(job.run())).all()) for name, job in jobs.items()}  # and compiled
     times = np.array([[_seconds(job) for job in jobs.values()] for _ in range(repeats)])
-    sample = jax.tree.map(lambda leaf: leaf[:SAMPLE], states)
-    shares = {name: job.converged(sample) for name, job in jobs.items()}
+    own = {name: job.states if isinstance(job, _Softground) else states for name, job in jobs.items()}
+    sample = jax.tree.map(lambda leaf: leaf[:SAMPLE], own)
+    shares = {name: job.converged(sample[name]) for name, job in jobs.items()}
     rates = batch * steps / times * np.array(list(shares.values()))  # (repeats, jobs) converged steps a second
     ours = rates[:, 0]
     result: dict[str, Any] = dict(zip(jobs, map(float, np.median(rates, axis=0)), strict=True))
     for name, theirs in zip(peers, rates.T[1:], strict=True):
         result["ratio" if name == "mjx" else f"{name}_ratio"] = float(np.median(ours / theirs))
+    if footprints:
+        result["footprints_cost"] = result.pop("footprints_ratio")  # of a step with them over one without
     return {
         **result,
         **{"converged" if name == "softground" else f"{name}_converged": share for name, share in shares.items()},
@@ -110,9 +121,19 @@ def _compare(motion: Motion, batch: int, steps: int, dt: float, repeats: int, ep
 class _Softground:
     """Robots at the height of the motion, with random velocities."""
 
-    def __init__(self, motion: Motion, batch: int, steps: int, dt: float, eps: float, backend: Backend):
+    def __init__(
+        self,
+        motion: Motion,
+        batch: int,
+        steps: int,
+        dt: float,
+        eps: float,
+        backend: Backend,
+        footprints: Footprints | None = None,
+    ):
+        ground = Ground(media.sand(eps=eps), footprints=footprints)
         solver = Newton() if jax.default_backend() == "cpu" else BatchNewton()
-        self.simulator = Simulator(motion.robot, media.sand(eps=eps), dt, solver=solver, backend=backend)
+        self.simulator = Simulator(motion.robot, ground, dt, solver=solver, backend=backend)
         one = self.simulator.initial_state(height=motion.height)
         states = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (batch, *leaf.shape)), one)
         velocity = 0.1 * jax.random.normal(jax.random.key(0), states.v.shape, states.v.dtype)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from softground.bench.robustness import random_states
-from softground.bench.step import medium_named
+from softground.media.named import named_medium
 from softground.robots import Robot
 from softground.simulation import Simulator
 
@@ -23,7 +23,7 @@ def measure(robots=ROBOTS, grounds=GROUNDS, states: int = 10_000, dt: float = 0.
 
 def _compare(robot: str, ground: str, states: int, dt: float, seed: int) -> dict:
     native, xla = (
-        Simulator(Robot.load(robot), medium_named(ground), dt, backend=backend) for backend in ("native", "xla")
+        Simulator(Robot.load(robot), named_medium(ground), dt, backend=backend) for backend in ("native", "xla")
     )
     starts = random_states(xla, np.random.default_rng(seed), states)
     result = {}

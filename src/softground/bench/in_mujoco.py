@@ -15,10 +15,10 @@ import mujoco
 import numpy as np
 
 from softground.bench.motions import Motion, swaying
-from softground.bench.step import medium_named, one_core
+from softground.bench.step import one_core
 from softground.bridges.mujoco import Ground
 from softground.bridges.rigid_peer import rigid_peer, use_pd
-from softground.media import firm
+from softground.media import firm, medium_of
 from softground.media.base import Medium
 from softground.robots.loading import build
 from softground.simulation import Simulator
@@ -36,7 +36,7 @@ def measure(
     """
     with one_core():
         rows = {
-            f"{robot} on {ground}": _compare(swaying(robot), medium_named(ground), seconds, dt, repeats, height)
+            f"{robot} on {ground}": _compare(swaying(robot), medium_of(ground), seconds, dt, repeats, height)
             for robot in robots
             for ground in grounds
         }

@@ -20,9 +20,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 from softground.arrays import Array
-from softground.bench.step import medium_named
 from softground.contact import BatchNewton, Newton
 from softground.contact.feet import feet_in_ground
+from softground.media.named import named_medium
 from softground.native.parts import by_native_code
 from softground.robots import Robot
 from softground.robots.base import vertical_coordinate
@@ -74,7 +74,7 @@ def measure(
     chunk = chunk or (16384 if on_gpu else 256)
     rows, hardest = {}, []
     for ground in grounds:
-        medium = medium_named(ground)
+        medium = named_medium(ground)
         if on_gpu and hasattr(medium, "eps"):
             medium = eqx.tree_at(lambda m: m.eps, medium, np.asarray(GPU_EPS))
         solver = BatchNewton() if on_gpu else Newton()

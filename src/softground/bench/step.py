@@ -1,4 +1,8 @@
-"""Time of one step on one core, native and by XLA, beside MuJoCo's `mj_step` of the same robot on a rigid plane."""
+"""Time of one step on one core, native and by XLA, beside MuJoCo's `mj_step` of the same robot on a rigid plane.
+
+With contacts "all" also the time of the same step of the robot all of whose bodies meet the ground, over that of its
+feet alone; the peer is then still on its feet.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import NamedTuple
 
 import equinox as eqx
@@ -19,11 +24,15 @@ from softground import media
 from softground.bench.motions import Motion, motion_named, walks
 from softground.bridges.rigid_peer import rigid_peer
 from softground.contact.newton import Newton
+from softground.errors import OptionError, unknown_name
 from softground.media.base import Medium
+from softground.robots import Robot
+from softground.robots.bodies import ALL, FEET
 from softground.simulation import Simulator, State
 from softground.simulation.simulator import Backend, Record
 
 ROBOTS, MOTIONS, GROUNDS = ("robosimian", "anymal", "g1"), ("walking", "swaying"), ("sand",)
+BOTH: tuple[Backend, ...] = ("native", "xla")
 #: Strength of the grains on which RoboSimian (980 N) walks: at 1 it sinks beyond all data (`softground.demo`).
 HEAVY = {"robosimian": 2.0}
 SPRINGY = ("foam", "firm")
@@ -32,18 +41,41 @@ EXACT = 1e-20
 
 
 def measure(
-    robots=ROBOTS, motions=MOTIONS, grounds=GROUNDS, seconds: float = 2.0, dt: float = 0.002, repeats: int = 15
+    robots=ROBOTS,
+    motions=MOTIONS,
+    grounds=GROUNDS,
+    seconds: float = 2.0,
+    dt: float = 0.002,
+    repeats: int = 15,
+    contacts: str = FEET,
 ) -> dict:
-    """Median microseconds of processor time per step of all, interleaved so that a noisy machine disturbs all alike."""
+    """Median microseconds of processor time per step of all, interleaved so that a noisy machine disturbs all alike.
+
+    contacts: "feet", or "all" to time the robot with all of its bodies in contact as well.
+    """
+    if contacts not in (FEET, ALL):
+        raise OptionError(unknown_name("contacts", contacts, (FEET, ALL)))
     cases = [(*case, ground) for case in _moving(robots, motions) for ground in grounds]
     with one_core():
         rows = {
             f"{robot} {motion} on {ground}": _compare(
-                motion_named(motion, robot), _medium(ground, robot, motion), seconds, dt, repeats
+                motion_named(motion, robot), _medium(ground, robot, motion), seconds, dt, repeats, contacts == ALL
             )
             for robot, motion, ground in cases
         }
-    return {"steps": rows, "dt": dt, "seconds": seconds}
+    return {"steps": rows, "over_first_ground": _over_first(rows, cases), "dt": dt, "seconds": seconds}
+
+
+def _over_first(rows: dict[str, dict], cases: list[tuple[str, str, str]]) -> dict[str, dict[str, float]]:
+    """Times on further grounds over those on the first (elements of grains over the wrench space that they replace)."""
+    found = {}
+    for robot, motion, ground in cases:
+        first = next(other for one, moves, other in cases if (one, moves) == (robot, motion))
+        ours, theirs = (rows[f"{robot} {motion} on {name}"] for name in (ground, first))
+        if ground != first:
+            ratios = {backend: ours[f"{backend}_us"] / theirs[f"{backend}_us"] for backend in BOTH}
+            found[f"{robot} {motion}: {ground} over {first}"] = ratios
+    return found
 
 
 def _moving(robots, motions) -> list[tuple[str, str]]:
@@ -52,22 +84,25 @@ def _moving(robots, motions) -> list[tuple[str, str]]:
     return [(robot, motion) for robot, motion in pairs if len(motions) == 1 or motion != "walking" or walks(robot)]
 
 
-def medium_named(ground: str) -> Medium:
-    """A ground as it comes: a name, or the file of a learned medium."""
-    return media.medium_of(ground)
-
-
 def _medium(ground: str, robot: str, motion: str) -> Medium:
     heavy = motion == "walking" and ground not in SPRINGY
     return media.medium_of(ground, strength=HEAVY.get(robot) if heavy else None)
 
 
-def _compare(motion: Motion, medium: Medium, seconds: float, dt: float, repeats: int) -> dict:
+def _compare(motion: Motion, medium: Medium, seconds: float, dt: float, repeats: int, whole: bool) -> dict:
     steps = round(seconds / dt)
-    native, xla = (_softground(motion, medium, steps, dt, backend) for backend in ("native", "xla"))
-    theirs = _mujoco(motion, steps, dt)
-    times = np.array([[_processor_seconds(job) for job in (native.job, xla.job, theirs)] for _ in range(repeats)])
-    native_us, xla_us, mujoco_us = np.median(times, axis=0) / steps * 1e6
+    native, xla = (_softground(motion, medium, steps, dt, backend) for backend in BOTH)
+    jobs = [native.job, xla.job, _mujoco(motion, steps, dt)]
+    if whole:
+        bodies = motion._replace(robot=_whole(motion.robot))
+        jobs += [_softground(bodies, medium, steps, dt, backend).job for backend in BOTH]
+    times = np.array([[_processor_seconds(job) for job in jobs] for _ in range(repeats)])
+    native_us, xla_us, mujoco_us, *all_us = np.median(times, axis=0) / steps * 1e6
+    of_bodies = {}
+    if whole:
+        ratios = np.median(times[:, 3:] / times[:, :2], axis=0)
+        names = ("all_native_us", "all_xla_us", "all_over_feet", "all_over_feet_xla")
+        of_bodies = dict(zip(names, map(float, (*all_us, *ratios)), strict=True))
     iterations = np.asarray(native.record.iterations)
     return {
         "native_us": float(native_us),
@@ -80,7 +115,13 @@ def _compare(motion: Motion, medium: Medium, seconds: float, dt: float, repeats:
         "converged": float(np.mean(native.record.converged)),
         "error": _error(motion, medium, steps, dt),
         "compile_s": native.compile_s,
+        **of_bodies,
     }
+
+
+def _whole(robot: Robot) -> Robot:
+    """The robot, all of its bodies in contact."""
+    return Robot.from_recipe(replace(robot.recipe, contacts=ALL))
 
 
 class _Timed(NamedTuple):

@@ -21,11 +21,14 @@ def bench_step(
     ] = None,
     ground: Annotated[
         list[str] | None,
-        typer.Option(help="sand, pebbles, beads, foam, firm or a learned medium's file; given again, one more."),
+        typer.Option(help="By name (softground media), or a learned medium's file; given again, one more."),
     ] = None,
     seconds: Annotated[float | None, typer.Option(help="Simulated time of a repetition, s.")] = None,
     repeats: Annotated[int | None, typer.Option(help="Repetitions; their median counts.")] = None,
     dt: Annotated[float | None, typer.Option(help="Time step, s.")] = None,
+    contacts: Annotated[
+        str | None, typer.Option(help="all: also the robot all of whose bodies meet the ground, over its feet alone.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Time of one step in a loop on one core, beside MuJoCo C on a rigid plane."""
@@ -33,7 +36,7 @@ def bench_step(
     from softground.bench.step import measure
 
     chosen = {"robots": robot, "motions": motion, "grounds": ground}
-    options = {"seconds": seconds, "repeats": repeats, "dt": dt}
+    options = {"seconds": seconds, "repeats": repeats, "dt": dt, "contacts": contacts}
     report("one step", measure, "steps", as_json, {**chosen, **options})
 
 
@@ -65,6 +68,9 @@ def bench_batch(
     against: Annotated[
         list[str] | None, typer.Option(help="xla, mjx or warp (MuJoCo Warp); given again, one more. By default all.")
     ] = None,
+    footprints: Annotated[
+        bool, typer.Option("--footprints", help="Also on ground that keeps the robots' prints: what that costs.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Converged steps a second of many robots at once in float32, beside rigid contact in MJX and MuJoCo Warp."""
@@ -72,6 +78,7 @@ def bench_batch(
     from softground.bench.batch import measure
 
     options = {"sizes": size, "robot": robot, "motion": motion, "height": height, "against": against}
+    options["footprints"] = footprints
     report("batches", measure, "batches", as_json, options)
 
 
@@ -80,7 +87,7 @@ def bench_robustness(
     states: Annotated[int | None, typer.Option(help="Random initial states.")] = None,
     steps: Annotated[int | None, typer.Option(help="Steps from each, with random torques and pushes.")] = None,
     robot: Annotated[str | None, typer.Option(help="Robot of the catalogue.")] = None,
-    ground: Annotated[list[str] | None, typer.Option(help="sand, pebbles, foam, firm; given again, one more.")] = None,
+    ground: Annotated[list[str] | None, typer.Option(help="By name (softground media); given again, one more.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the ten hardest steps (JSON).")] = None,
     as_json: Json = False,
 ) -> None:
@@ -95,7 +102,7 @@ def bench_robustness(
 @bench.command("equality", epilog="Example: [bold]softground bench equality --robot anymal --ground sand --json[/]")
 def bench_equality(
     robot: Annotated[list[str] | None, typer.Option(help="Robot of the catalogue; given again, one more.")] = None,
-    ground: Annotated[list[str] | None, typer.Option(help="sand, pebbles, foam, firm; given again, one more.")] = None,
+    ground: Annotated[list[str] | None, typer.Option(help="By name (softground media); given again, one more.")] = None,
     states: Annotated[int | None, typer.Option(help="Random states.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -125,11 +132,16 @@ def bench_control(
 )
 def bench_drops(
     robots: Annotated[list[str] | None, typer.Option(help="Robot of the catalogue; given again, one more.")] = None,
-    grounds: Annotated[list[str] | None, typer.Option(help="sand, pebbles, foam, firm; given again, one more.")] = None,
+    grounds: Annotated[
+        list[str] | None, typer.Option(help="By name (softground media); given again, one more.")
+    ] = None,
     count: Annotated[int | None, typer.Option(min=1, help="Drops of each robot on each ground.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Simulated time of a drop, s.")] = None,
     dt: Annotated[float | None, typer.Option(help="Time step, s.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the worst drops (JSON).")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the random starts.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for results as they come, and the worst drops (JSON).")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Drop robots in random orientations, all bodies in contact: energy, depth, rest and convergence."""
@@ -138,4 +150,5 @@ def bench_drops(
     from softground.cli.application import names
 
     options = {"robots": names(robots), "grounds": names(grounds), "count": count, "seconds": seconds, "dt": dt}
+    options["seed"] = seed
     report("drops", measure, "cases", as_json, options | {"out": out}, own_progress=True)

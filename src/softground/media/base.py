@@ -131,6 +131,13 @@ class Medium(eqx.Module):
         """One for each body of a robot. Override it where they must agree."""
         return [self.for_body(shape, planar) for shape in shapes]
 
+    def on_any_side(self) -> Medium:
+        """The same ground, for robots that fall: feet meet it with all of their surface, as bodies do.
+
+        Override it where feet are met by their soles otherwise.
+        """
+        return self
+
 
 class FootMedium(Medium):
     """A medium bound to a foot: what the step evaluates. Itself a medium, which serves every foot as it is."""
@@ -139,6 +146,11 @@ class FootMedium(Medium):
 
     def for_foot(self, shape: Shape, planar: bool) -> FootMedium:
         return self
+
+    @property
+    def overhang(self) -> Float[Array, "*b"]:
+        """How far beyond the surface of a body it takes hold, at most, m."""
+        return np.zeros(())
 
     def reference(self, foot: FootInGround) -> Float[Array, "3"] | None:
         """Reference point of twist and wrench from the foot's origin, m, surface frame; None: the origin."""

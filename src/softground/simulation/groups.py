@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -17,13 +17,11 @@ from softground.contact.problem import Contacts
 from softground.errors import MediumError
 from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
 from softground.robots import Robot
-from softground.robots.shapes import outermost_points
+from softground.simulation.outermost import Outermost
 from softground.surfaces import Surface
 
 CLEAR = 1e-3
 """Height (m) above which a body that does not move is clear of the ground."""
-OUTERMOST = 32
-"""Points by which the depth of a body is told, at most."""
 
 
 class Group(eqx.Module):
@@ -86,10 +84,14 @@ class Group(eqx.Module):
 
 
 class BodyGroup(Group):
-    """Bodies of which the ground makes the same, with the points that say how deep they are."""
+    """Bodies of which the ground makes the same, with the points that say how deep they are.
 
-    centre: Float[Array, "b p 3"]  # m, of `RollingPoints`
-    roundness: Float[Array, "b p 3 3"]  # m2
+    Those that carry feet come first, in groups of their own: where a foot sinks they are in the ground long before the
+    others, which then need not be in the problem (`outcome`).
+    """
+
+    outermost: Outermost
+    carries_feet: bool = eqx.field(static=True)
 
     def placed(self, robot: Legged, kinematics, surface: Surface) -> FootInGround:
         return bodies_in_ground(robot, kinematics, surface, self.members)
@@ -100,22 +102,14 @@ class BodyGroup(Group):
 
     def deepest(self, placed: FootInGround) -> Float[Array, " b"]:
         """Depth of the deepest point of each, m."""
-        up = placed.rotation[:, None, 2]  # the surface's normal in the body's frame
-        squared = ((self.roundness * up[..., None, :]).sum(-1) * up).sum(-1)
-        heights = (self.centre * up).sum(-1) - jnp.sqrt(jnp.maximum(squared, 0.0))
-        return placed.depth - heights.min(1)
+        return placed.depth - self.outermost.lowest(placed.rotation[:, 2])
 
     def near(self, robot: Legged, kinematics, v, placed: FootInGround, dt) -> Bool[Array, " b"]:
         """Whether each may touch the ground in a step, moving at most twice as fast as now."""
         twist = self._own(robot.touching_twists(kinematics, v))
         linear, angular = (jnp.sqrt((part**2).sum(-1)) for part in (twist[:, :3], twist[:, 3:]))
-        return self.deepest(placed) + 2 * dt * (linear + angular * self.reach) + CLEAR > 0
-
-    @property
-    def reach(self) -> Float[Array, " b"]:
-        """Distance of the farthest point of each from its origin, at most, m."""
-        thick = (self.roundness * np.eye(3)).sum((-1, -2)) ** 0.5
-        return ((self.centre**2).sum(-1) ** 0.5 + thick).max(1)
+        way = 2 * dt * (linear + angular * self.outermost.reach)
+        return self.deepest(placed) + way + (CLEAR + self.outermost.gap + self.medium.overhang) > 0
 
     def untouched(self, memory: Any) -> Any:
         """What the ground remembers after a step in which none was near."""
@@ -123,34 +117,31 @@ class BodyGroup(Group):
 
 
 def groups_of_bodies(medium: Medium, robot: Legged) -> tuple[BodyGroup, ...]:
-    """The bodies of a robot that meet the ground, grouped by what a medium makes of them."""
+    """The bodies of a robot that meet the ground, grouped by what a medium makes of them; carriers of feet first."""
     if not robot.bodies:
         return ()
-    shapes = [body.shape for body in robot.bodies]
-    points = [outermost_points(shape, OUTERMOST) for shape in shapes]
-    count = max(len(one.centre) for one in points)
-    points = [one.padded(count) for one in points]
-    return tuple(
-        BodyGroup(
-            group.members,
-            group.medium,
-            np.stack([points[number].centre for number in group.members]),
-            np.stack([points[number].roundness for number in group.members]),
-        )
-        for group in grouped(medium.under_bodies(shapes, robot.planar))
-    )
+    carriers = {foot.body for foot in robot.feet}
+    found = []
+    for lower in (True, False):
+        numbers = [number for number, body in enumerate(robot.bodies) if (body.body in carriers) == lower]
+        shapes = {number: robot.bodies[number].shape for number in numbers}
+        fitted = medium.under_bodies(list(shapes.values()), robot.planar) if shapes else ()
+        for group in grouped(dict(zip(numbers, fitted, strict=True))):
+            outermost = Outermost.of([shapes[number] for number in group.members])
+            found.append(BodyGroup(group.members, group.medium, outermost, lower))
+    return tuple(found)
 
 
 def groups_under_feet(medium: Medium, robot: Legged) -> tuple[Group, ...]:
     """The feet of a robot, grouped by what a medium makes of them."""
     fitted = medium.under_feet([foot.shape for foot in robot.feet], robot.planar)
-    return grouped(fitted)
+    return grouped(dict(enumerate(fitted)))
 
 
-def grouped(fitted: Sequence[FootMedium]) -> tuple[Group, ...]:
-    """What several meet, stacked where it is the same up to numbers."""
+def grouped(fitted: Mapping[int, FootMedium]) -> tuple[Group, ...]:
+    """What several meet, by their numbers, stacked where it is the same up to numbers."""
     kinds: dict[Any, list[int]] = {}
-    for number, one in enumerate(fitted):
+    for number, one in fitted.items():
         sort = one.kind, jax.tree.structure(one), tuple(map(np.shape, jax.tree.leaves(one)))
         kinds.setdefault(sort, []).append(number)
     return tuple(

@@ -1,7 +1,7 @@
 """What comes of a step: the convex problem of all that may touch the ground, solved.
 
 While no body beside the feet is near the ground, bodies are left out of the problem, and a step costs what it costs on
-feet alone but for looking where they are.
+feet alone but for looking where they are. Where feet sink, the bodies that carry them are in it alone.
 """
 
 from __future__ import annotations
@@ -64,12 +64,14 @@ def bodies_if_near(
     feet, bodies = split(groups)
     if not bodies or isinstance(solver, BatchNewton):
         return solved(len(groups))
-    above = [~group.near(robot, kin, v, one, dt).any() for group, one in zip(bodies, placed[len(feet) :], strict=True)]
 
-    def without() -> Outcome:
-        found = solved(len(feet))
-        rest = tuple(jnp.zeros((len(group.members), group.size), v.dtype) for group in bodies)
-        left = tuple(group.untouched(one) for group, one in zip(bodies, memory[len(feet) :], strict=True))
+    def near(group: BodyGroup, one: FootInGround) -> Bool[Array, ""]:
+        return jnp.any(group.near(robot, kin, v, one, dt))
+
+    def without(count: int) -> Outcome:
+        found, clear = solved(count), groups[count:]
+        rest = tuple(jnp.zeros((len(group.members), group.size), v.dtype) for group in clear)
+        left = tuple(_untouched(group, one) for group, one in zip(clear, memory[count:], strict=True))
         return found._replace(
             twists=found.twists + rest,
             guess=found.guess + rest,
@@ -77,7 +79,22 @@ def bodies_if_near(
             memory=found.memory + left,
         )
 
-    return jax.lax.cond(reduce(jnp.logical_and, above), without, lambda: solved(len(groups)))
+    def up_to(ends: list[int]) -> Outcome:
+        """Solved with as few of the groups as will do, which end at one of these."""
+        first, *later = ends
+        if not later:
+            return solved(first)
+        beyond = zip(groups[first:], placed[first:], strict=True)
+        touches = [near(group, one) for group, one in beyond if isinstance(group, BodyGroup)]
+        return jax.lax.cond(reduce(jnp.logical_or, touches), lambda: up_to(later), lambda: without(first))
+
+    lower = len(feet) + sum(group.carries_feet for group in bodies)
+    return up_to(sorted({len(feet), lower, len(groups)}))
+
+
+def _untouched(group: Group, memory: Any) -> Any:
+    assert isinstance(group, BodyGroup)
+    return group.untouched(memory)
 
 
 def _solved(simulator: Simulator, state: State, control: Control, groups: tuple[Group, ...], kin, placed) -> Outcome:

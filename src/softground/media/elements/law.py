@@ -154,8 +154,8 @@ class ElementsLaw(Law):
         )
 
 
-TINY = 1e-30
-"""W2: keeps the slopes of elements that are not in the ground finite."""
+TINY = 1e-24
+"""W2: keeps slopes of elements that are not in the ground finite; its power 3/2 is a number in single precision."""
 
 
 class MotionAlongLine(eqx.Module):

@@ -11,6 +11,7 @@ with its corners rounded (`law`). Depth is taken in the plane that touches the s
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import ClassVar
@@ -38,7 +39,7 @@ class Elements(Medium):
 
     scale: stress per depth on a level plate pushed down, N/cm3. friction: coefficient between grains and surface, 0.1
     to 1. eps: temperature, W: a body at rest creeps at about eps over its load. strength: a factor on all forces.
-    count: elements of a body, about.
+    count: elements of a body, about. closed: whether feet have tops too, for robots that fall (`on_any_side`).
 
     What is None is switched off. power: of the depth with which stress grows, in place of 1, scaled at 2 cm. length: of
     way over which grains follow a new direction of motion, m (`following`); level, vertical: shares of the stress, and
@@ -67,6 +68,7 @@ class Elements(Medium):
     cohesion: Float[Array, ""] | None  # Pa
     suction: Float[Array, ""]  # Pa
     count: int = eqx.field(static=True)  # elements of a body, about
+    closed: bool = eqx.field(static=True, metadata={"absent_from_old_files": True})  # whether feet have tops too
 
     def __init__(
         self,
@@ -85,6 +87,7 @@ class Elements(Medium):
         cohesion: float | None = None,
         suction: float = 0.0,
         count: int = COUNT,
+        closed: bool = False,
     ):
         given = {"scale": scale, "surface friction": friction, "eps": eps, "strength": strength, "density": density}
         given |= {"power": power, "length": length, "inertia": inertia, "added mass": added_mass, "cohesion": cohesion}
@@ -101,7 +104,7 @@ class Elements(Medium):
         self.power, self.length, self.inertia, self.added_mass, self.cohesion = (
             None if value is None else as_float(value) for value in switched
         )
-        self.count = int(count)
+        self.count, self.closed = int(count), bool(closed)
 
     @classmethod
     def of_grains(cls, density: float, friction_angle: float, **options) -> Elements:
@@ -109,10 +112,13 @@ class Elements(Medium):
         return cls(scale_of_grains(density, np.tan(friction_angle)), density=density, **options)
 
     def for_foot(self, shape: Shape, planar: bool) -> ElementsFoot:
-        return self._on(surface_of(shape, planar, self.count), shape, planar)
+        return self._on(surface_of(shape, planar, self.count, self.closed), shape, planar)
+
+    def on_any_side(self) -> Elements:
+        return dataclasses.replace(self, closed=True)
 
     def under_feet(self, shapes: Sequence[Shape], planar: bool) -> Sequence[FootMedium]:
-        surfaces = [surface_of(shape, planar, self.count) for shape in shapes]
+        surfaces = [surface_of(shape, planar, self.count, self.closed) for shape in shapes]
         most = max(len(surface.area) for surface in surfaces)
         return [self._on(padded(one, most), shape, planar) for one, shape in zip(surfaces, shapes, strict=True)]
 
@@ -134,9 +140,10 @@ class Elements(Medium):
 
 
 @lru_cache(maxsize=256)
-def surface_of(shape: Shape, planar: bool, count: int) -> Surface:
-    """Elements of a shape; in the plane one of each pair of mirror images, with the area of both."""
-    surface = gathered(shape if shape.is_solid else checked_shape(shape, MediumError), count)
+def surface_of(shape: Shape, planar: bool, count: int, closed: bool = False) -> Surface:
+    """Elements of a shape, with its top if `closed`; in the plane one of each pair of mirror images, with the area of
+    both."""
+    surface = gathered(shape if shape.is_solid else checked_shape(shape, MediumError), count, closed)
     left = surface.centre[:, 1] > 0
     if not planar or not shape.is_mirrored or 2 * left.sum() != len(left):
         return surface

@@ -20,6 +20,10 @@ from softground.robots.shapes import Panels, Shape
 FACING = 2.0
 """Length that a normal has beside places in units of the body's size."""
 
+THIN = 0.06
+"""Greatest distance (rms) between the panels of an element along its normal, of the body's size: a body of many parts
+has more elements than it was asked for, up to twice as many."""
+
 
 class Surface(NamedTuple):
     """Elements of a body, in its frame."""
@@ -30,13 +34,13 @@ class Surface(NamedTuple):
     moments: np.ndarray  # (e, 3, 3) m2: mean of y y' over the element, y from its centre
 
 
-def gathered(shape: Shape, count: int) -> Surface:
-    """About `count` elements of a shape."""
-    panels = shape.panels()
+def gathered(shape: Shape, count: int, closed: bool = False) -> Surface:
+    """About `count` elements of a shape, with its top if `closed`."""
+    panels = shape.closed_panels() if closed and shape.is_solid else shape.panels()
     quarter = (panels.centre[:, 0] > 0) & (panels.centre[:, 1] > 0)
     if not shape.is_mirrored or not np.isclose(4 * panels.area[quarter].sum(), panels.area.sum(), rtol=1e-9):
-        return _gathered(panels, count)
-    found = _gathered(Panels(*(field[quarter] for field in panels)), (count + 3) // 4)
+        return _gathered(panels, count, 2 * count)
+    found = _gathered(Panels(*(field[quarter] for field in panels)), (count + 3) // 4, 0)
     for axis in (0, 1):
         found = _with_mirror_image(found, axis)
     return found
@@ -49,7 +53,8 @@ def padded(surface: Surface, count: int) -> Surface:
     return filled._replace(area=np.where(np.arange(count) < len(surface.area), filled.area, 0.0))
 
 
-def _gathered(panels: Panels, count: int) -> Surface:
+def _gathered(panels: Panels, count: int, most: int) -> Surface:
+    """most: elements where faces that look the same way lie behind one another."""
     size = np.sqrt(panels.area.sum() / 6)
     features = np.c_[panels.centre / size, FACING * panels.normal]
     groups = [np.arange(len(panels.area))]
@@ -57,6 +62,7 @@ def _gathered(panels: Panels, count: int) -> Surface:
         spreads = np.array([_spread(features[group], panels.area[group]) for group in groups])
         worst, axis = np.unravel_index(spreads.argmax(), spreads.shape)
         groups += _halves(features, panels.area, groups.pop(int(worst)), int(axis))
+    groups = _level(panels, groups, THIN * size, most)
     return Surface(*(np.array(field) for field in zip(*(_element(panels, group) for group in groups), strict=True)))
 
 
@@ -65,6 +71,30 @@ def _with_mirror_image(half: Surface, axis: int) -> Surface:
     flip = np.where(np.arange(3) == axis, -1.0, 1.0)
     image = Surface(half.centre * flip, half.normal * flip, half.area, half.moments * flip * flip[:, None])
     return Surface(*(np.concatenate(pair) for pair in zip(half, image, strict=True)))
+
+
+def _level(panels: Panels, groups: list[np.ndarray], thin: float, most: int) -> list[np.ndarray]:
+    """Groups, of which those are cut whose panels lie behind one another by more than `thin` (m, rms), at most so many:
+    of faces that look the same way the one in front goes into the ground first."""
+    while len(groups) < most:
+        behind = [_along_normal(panels, group) for group in groups]
+        depths = [
+            np.sqrt(np.average(one**2, weights=panels.area[group])) for one, group in zip(behind, groups, strict=True)
+        ]
+        worst = int(np.argmax(depths))
+        if depths[worst] < thin:
+            break
+        front, group = behind.pop(worst) > 0, groups.pop(worst)
+        groups += [group[front], group[~front]]
+    return groups
+
+
+def _along_normal(panels: Panels, group: np.ndarray) -> np.ndarray:
+    """Places of the panels of a group along their mean normal, from their mean, m."""
+    area = panels.area[group]
+    normal = area @ panels.normal[group]
+    along = panels.centre[group] @ (normal / np.linalg.norm(normal))
+    return along - np.average(along, weights=area)
 
 
 def _spread(features: np.ndarray, area: np.ndarray) -> np.ndarray:

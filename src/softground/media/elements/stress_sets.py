@@ -78,7 +78,8 @@ def ellipsoids(normal: Float[Array, "e 3"], friction: Float[Array, ""]) -> tuple
 
 def _flat_plate(by_up):
     """What the ellipsoid of a level plate gives when it is pushed down: 1 but for the error of the fit."""
-    a, b, b0, b1, b2, b3 = (by_up * (-1.0) ** np.arange(UP_DEGREE + 1)).sum(-1)
+    downwards = ((-1.0) ** np.arange(UP_DEGREE + 1)).astype(by_up.dtype)
+    a, b, b0, b1, b2, b3 = (by_up * downwards).sum(-1)
     return a - b + jnp.abs(b0 + b1 + b2 - b3)
 
 

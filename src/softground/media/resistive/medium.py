@@ -102,10 +102,16 @@ class Resistive(Medium):
         return self.under_bodies([shape], planar)[0]
 
     def under_bodies(self, shapes: Sequence[Shape], planar: bool) -> Sequence[FootMedium]:
+        return self._in_elements().under_bodies(shapes, planar)
+
+    def on_any_side(self) -> Medium:
+        return self._in_elements().on_any_side()
+
+    def _in_elements(self) -> Medium:
         from softground.media.elements import Elements  # it stands on this package
 
         own: Any = {"scale": self.scale, "eps": self.eps, "strength": self.strength}
-        return Elements(**own).under_bodies(shapes, planar)
+        return Elements(**own)
 
 
 @lru_cache(maxsize=64)

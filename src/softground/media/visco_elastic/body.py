@@ -7,7 +7,13 @@ stretch of its spring and not where it is anchored.
 
 Areas follow the attitude of the body. A spring that stands for more area than before would hold more energy than was
 put in, so its stretch shrinks until it holds what it did: stretch^2 area stays, and the stretch is less than the
-depth until the point has left the ground. With that, and the damper that pays for the spring at the start of a step,
+depth. What the damper takes from then on goes into that spring until it is as far stretched as its point is deep: with
+the energy D that a point loses in a step,
+
+    stretch'^2 = min(depth'^2, (stretch - dt u)^2 + 2 D / (k area)),
+
+so that a body which tips from an edge onto a face ends where the face carries it, if it comes down with enough of a
+bump to pay for it, and else a little deeper. With that, and the damper that pays for the spring at the start of a step,
 the ground never gives more than it was given, whatever the body does.
 """
 
@@ -53,12 +59,18 @@ class ViscoElasticBody(FootMedium):
     roundness: Float[Array, "p 3 3"]
     width: Float[Array, " p"]
     vector_area: Float[Array, "p 3"]
+    reaches: Float[Array, ""]  # m, `overhang`
+    clearance: Float[Array, ""]  # m, of the origin over the point whose depth is given: of a foot that rolls
     kind: str = eqx.field(static=True)
+
+    @property
+    def overhang(self) -> Float[Array, "*b"]:
+        return self.reaches
 
     def initial_memory(self, foot: FootInGround) -> BodyMemory:
         """Springs relaxed along the surface, and carrying the body where it is below."""
         arms, areas = self._points(foot)
-        depth = jnp.maximum(foot.depth - arms[:, 2], 0.0)
+        depth = jnp.maximum(self._depths(foot, arms), 0.0)
         stiffness = value_at(self.medium.stiffness, foot.position)
         return BodyMemory(depth[:, None] * foot.surface[:, 2], areas, stiffness * areas * depth)
 
@@ -86,7 +98,12 @@ class ViscoElasticBody(FootMedium):
         force, velocity = law.point_forces(twist), (law.arm * twist).sum(-1)
         change = force[:, :2] / areas[:, None] - stiffness * stretch[:, :2]
         along = stretch[:, :2] + dt * change / slope_of(stiffness, damping, dt)
-        normal = jnp.maximum(jnp.where(depth > 0, stretch[:, 2], depth) - dt * velocity[:, 2], 0.0)
+        way = dt * velocity[:, 2]
+        normal = jnp.maximum(jnp.where(depth > 0, stretch[:, 2], depth) - way, 0.0)
+        lost = jnp.maximum(stretch[:, 2] ** 2 - normal**2 - 2 * way * force[:, 2] / (stiffness * areas), 0.0)
+        short = (depth - way > normal) & (lost > 0)
+        longer = jnp.sqrt(jnp.where(short, normal**2 + lost, 1.0))
+        normal = jnp.where(short, jnp.minimum(depth - way, longer), normal)
         return BodyMemory(jnp.concatenate([along, normal[:, None]], -1) @ foot.surface.T, areas, force[:, 2])
 
     def untouched(self, memory: BodyMemory) -> BodyMemory:
@@ -108,17 +125,20 @@ class ViscoElasticBody(FootMedium):
         areas = self.width * jnp.where(round_, size, 0.0) - (self.vector_area * up).sum(-1)
         return arms, jnp.maximum(areas, LEAST_AREA)
 
-    @staticmethod
-    def _stretch(foot: FootInGround, arms: Float[Array, "p 3"], areas: Float[Array, " p"], memory: BodyMemory):
+    def _depths(self, foot: FootInGround, arms: Float[Array, "p 3"]) -> Float[Array, " p"]:
+        return foot.depth - self.clearance.astype(foot.depth.dtype) - arms[:, 2]
+
+    def _stretch(self, foot: FootInGround, arms: Float[Array, "p 3"], areas: Float[Array, " p"], memory: BodyMemory):
         """Depth of the points and stretch of their springs, none above the surface; surface frame.
 
         Springs whose area changed, because the body turned, keep the energy that they had, at most: stretch^2 area.
         """
-        depth = foot.depth - arms[:, 2]
+        depth = self._depths(foot, arms)
         kept = memory.stretch @ foot.surface
         known = memory.area > 0
         share = jnp.sqrt(jnp.where(known, memory.area / areas, 1.0))
-        normal = jnp.where(known, jnp.minimum(share * kept[:, 2], depth), depth)
+        # Where the surface curves a spring that was stretched along it may seem to pull.
+        normal = jnp.where(known, jnp.clip(share * kept[:, 2], 0.0, depth), depth)
         stretch = jnp.concatenate([jnp.minimum(share, 1.0)[:, None] * kept[:, :2], normal[:, None]], -1)
         return depth, jnp.where(depth[:, None] > 0, stretch, 0.0)
 

@@ -44,7 +44,7 @@ from softground.media.visco_elastic.body import ViscoElasticBody, slope_of
 from softground.media.visco_elastic.fields import Coefficient, as_coefficient, check_coefficient, value_at
 from softground.media.visco_elastic.friction import FrictionLaw, velocity_map
 from softground.media.visco_elastic.sole import Patch, patch
-from softground.robots.shapes import Shape, outermost_points
+from softground.robots.shapes import Shape, outermost_points, overhang
 
 
 class Memory(eqx.Module):
@@ -64,7 +64,9 @@ class ViscoElastic(Medium):
     friction: Float[Array, ""] = eqx.field(converter=as_float, default=0.6)
     to_edge: bool = eqx.field(static=True, default=False)  # whether the sole's points reach its edge (`sole`)
     #: most points on which a body can stand
-    body_points: int = eqx.field(static=True, default=24, metadata={"absent_from_old_files": True})
+    body_points: int = eqx.field(static=True, default=40, metadata={"absent_from_old_files": True})
+    #: whether feet stand on all of their surface, as bodies do
+    any_side: bool = eqx.field(static=True, default=False, metadata={"absent_from_old_files": True})
 
     def __check_init__(self):
         check_coefficient(self.stiffness, "stiffness")
@@ -73,12 +75,17 @@ class ViscoElastic(Medium):
         if self.body_points < 1:
             raise MediumError(f"body_points must be at least 1, got {self.body_points}")
 
-    def for_foot(self, shape: Shape, planar: bool) -> ViscoElasticFoot:
-        return ViscoElasticFoot(medium=self, sole=patch(shape, self.to_edge), kind=kind_of(shape, planar))
+    def for_foot(self, shape: Shape, planar: bool) -> FootMedium:
+        return self.under_feet([shape], planar)[0]
 
-    def under_feet(self, shapes: Sequence[Shape], planar: bool) -> list[ViscoElasticFoot]:
+    def under_feet(self, shapes: Sequence[Shape], planar: bool) -> Sequence[FootMedium]:
         """One for each foot, all with as many points, so that they can be stacked."""
-        feet = [self.for_foot(shape, planar) for shape in shapes]
+        if self.any_side:
+            return self._on_points(shapes, planar, feet=True)
+        feet = [
+            ViscoElasticFoot(medium=self, sole=patch(shape, self.to_edge), kind=kind_of(shape, planar))
+            for shape in shapes
+        ]
         count = max(len(foot.sole.points) for foot in feet)
         return [dataclasses.replace(foot, sole=foot.sole.with_points(count)) for foot in feet]
 
@@ -87,10 +94,26 @@ class ViscoElastic(Medium):
 
     def under_bodies(self, shapes: Sequence[Shape], planar: bool) -> list[ViscoElasticBody]:
         """One for each body, all with as many points, so that they can be stacked."""
-        points = [outermost_points(shape, self.body_points) for shape in shapes]
+        return self._on_points(shapes, planar, feet=not self.any_side)
+
+    def on_any_side(self) -> ViscoElastic:
+        return dataclasses.replace(self, any_side=True)
+
+    def _on_points(self, shapes: Sequence[Shape], planar: bool, feet: bool) -> list[ViscoElasticBody]:
+        """feet: whether those that are parts of the shapes count."""
+        points = [outermost_points(shape, self.body_points, feet) for shape in shapes]
         count = max(len(one.centre) for one in points)
         kind = "planar" if planar else "spatial"
-        return [ViscoElasticBody(medium=self, **one.padded(count)._asdict(), kind=kind) for one in points]
+        return [
+            ViscoElasticBody(
+                medium=self,
+                **one.padded(count)._asdict(),
+                reaches=as_float(overhang(shape, self.body_points, feet)),
+                clearance=as_float(shape.clearance),
+                kind=kind,
+            )
+            for one, shape in zip(points, shapes, strict=True)
+        ]
 
 
 class Firm(ViscoElastic):

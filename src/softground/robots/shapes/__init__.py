@@ -11,7 +11,7 @@ from softground.robots.shapes.half_cylinder import HalfCylinder
 from softground.robots.shapes.mesh import MeshFoot
 from softground.robots.shapes.panels import Panels
 from softground.robots.shapes.polygon import Polygon
-from softground.robots.shapes.rolling_points import RollingPoints, outermost_points
+from softground.robots.shapes.rolling_points import RollingPoints, outermost_points, overhang
 from softground.robots.shapes.sphere import Sphere
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "Sphere",
     "checked_shape",
     "outermost_points",
+    "overhang",
     "register_shape",
     "shape_from_dict",
 ]

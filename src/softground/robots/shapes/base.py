@@ -163,6 +163,10 @@ class Shape:
         """Points on which it can stand, as a part of a body; sole: whether also on its sole."""
         raise NotImplementedError(f"{type(self).__name__} is no part of a body: it must give rolling_points")
 
+    def points_beside_feet(self) -> RollingPoints:
+        """Points on which it can stand, those of feet that are parts of it left out."""
+        return self.rolling_points()
+
     @property
     def is_solid(self) -> bool:
         """Whether it can be a part of a body."""

@@ -13,7 +13,7 @@ from softground.errors import RobotError
 from softground.robots import outline as plane
 from softground.robots.shapes.base import Shape, register_shape, shape_from_dict
 from softground.robots.shapes.panels import Panels, joined_panels
-from softground.robots.shapes.rolling_points import RollingPoints, directions, joined_points
+from softground.robots.shapes.rolling_points import RollingPoints, corners, directions, joined_points
 
 WITHIN = 1e-3
 """Points of a part that are this deep (m) inside another part, or less far outside a foot, never touch the ground."""
@@ -122,11 +122,19 @@ class Compound(Shape):
 
     def rolling_points(self, sole: bool = True) -> RollingPoints:
         """Points of all parts, those inside other parts left out."""
+        return self._points(self.parts)
+
+    def points_beside_feet(self) -> RollingPoints:
+        found = self._points(tuple(part for part in self.parts if not part.is_foot))
+        return found if len(found.centre) else corners(np.zeros((1, 3)), np.zeros((1, 3)))
+
+    def _points(self, parts: tuple[Part, ...]) -> RollingPoints:
+        """Points of some parts, those inside others of the compound left out."""
         kept = []
-        for part in self.parts:
+        for part in parts:
             points = part.rolling_points()
             kept.append(points.chosen(~self._covered(part, lambda other, at=points: _holds(other, at))))
-        return joined_points(*kept)
+        return joined_points(*kept) if kept else corners(np.zeros((0, 3)), np.zeros((0, 3)))
 
     def _covered(self, part: Part, holds: Callable[[Part], np.ndarray]) -> np.ndarray:
         """Which points of a part others hold."""

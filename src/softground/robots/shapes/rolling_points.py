@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from softground.robots.shapes.base import Shape
 
 
+NO_GAP = 1e-9
+"""m: no deeper than this is as deep."""
+
+
 class RollingPoints(NamedTuple):
     """Points on which a body can stand, in its frame."""
 
@@ -55,26 +59,46 @@ class RollingPoints(NamedTuple):
 
     def fewer(self, most: int) -> RollingPoints:
         """At most so many: one by one that on which the body stands in the direction in which those before would let it
-        sink deepest. What the others carry goes to the nearest of those that stay.
+        sink deepest. What the others carry goes to the nearest of those that stay, and all are thicker by what would
+        otherwise be left out (`overhang`), so that nothing of the body goes deeper than it is felt.
         """
         if len(self.centre) <= most:
             return self
-        normal = directions(2000)
-        heights = np.einsum("dpi,di->dp", self.lowest(normal), normal)
-        lowest, chosen = heights.min(1), [int(heights[0].argmin())]
-        while len(chosen) < most:
-            gap = heights[:, chosen].min(1) - lowest
-            chosen.append(int(heights[gap.argmax()].argmin()))
-            if gap.max() <= 0:
-                break
-        kept = np.unique(chosen)
-        nearest = np.linalg.norm(self.centre[:, None] - self.centre[kept], axis=-1).argmin(1)
+        standing, gap = self._standing(most)
+        kept = np.unique(standing)
+        away = np.linalg.norm(self.centre[:, None] - self.centre[kept], axis=-1)
+        alike = self.vector_area @ self.vector_area[kept].T >= 0  # what looks up takes nothing from what looks down
+        nearest = np.where(alike, away, away + 1e3).argmin(1)
         nearest[kept] = np.arange(len(kept))
         width, area = np.zeros(len(kept)), np.zeros((len(kept), 3))
         gives = (self.roundness[kept[nearest]] > 0).any((1, 2))  # a width counts on what is round only
         np.add.at(width, nearest, np.where(gives, self.width, 0.0))
         np.add.at(area, nearest, self.vector_area)
-        return RollingPoints(self.centre[kept], self.roundness[kept], width, area)
+        return RollingPoints(self.centre[kept], _thicker(self.roundness[kept], gap), width, area)
+
+    def overhang(self, most: int) -> float:
+        """How far `fewer` reach beyond the body, at most, m."""
+        return 0.0 if len(self.centre) <= most else self._standing(most)[1]
+
+    def deciding(self, most: int) -> tuple[RollingPoints, float]:
+        """Those that say how deep the body is, at most so many, and how much deeper it may be than they say, m.
+
+        A cylinder is as deep as the deeper of its rims, whatever else stands on them.
+        """
+        kept, gap = self._standing(most)
+        return self.chosen(np.unique(kept)), gap
+
+    def _standing(self, most: int) -> tuple[list[int], float]:
+        """Numbers of the points on which it stands, those that matter most first, and the greatest gap that they
+        leave, m."""
+        normal = directions(2000)
+        heights = np.einsum("dpi,di->dp", self.lowest(normal), normal)
+        lowest, chosen = heights.min(1), [int(heights[0].argmin())]
+        while True:
+            gap = heights[:, chosen].min(1) - lowest
+            if gap.max() <= NO_GAP or len(chosen) == most:
+                return chosen, float(gap.max())
+            chosen.append(int(heights[gap.argmax()].argmin()))
 
     def padded(self, count: int) -> RollingPoints:
         """With points that carry nothing, so that there are `count`."""
@@ -87,10 +111,27 @@ class RollingPoints(NamedTuple):
         )
 
 
+def _thicker(roundness: Float[np.ndarray, "p 3 3"], by: float) -> Float[np.ndarray, "p 3 3"]:
+    """Matrices of ellipsoids around those given that reach further by this (m): a ball more, and of balls a larger one.
+
+    For any t > 0 the ellipsoid of (1 + t) Q + (1 + 1/t) by^2 holds the sum of both.
+    """
+    size = np.sqrt(np.linalg.eigvalsh(roundness)[:, -1])
+    share = by / np.where(size > 0, size, np.inf)
+    ball = np.where(size > 0, by * (by + size), by**2)
+    return (1 + share)[:, None, None] * roundness + ball[:, None, None] * np.eye(3)
+
+
 @cache
-def outermost_points(shape: Shape, most: int) -> RollingPoints:
-    """At most so many points on which a shape can stand; see `RollingPoints.fewer`."""
-    return shape.rolling_points().fewer(most)
+def overhang(shape: Shape, most: int, feet: bool = True) -> float:
+    """How far the `outermost_points` reach beyond the shape, at most, m."""
+    return (shape.rolling_points() if feet else shape.points_beside_feet()).overhang(most)
+
+
+@cache
+def outermost_points(shape: Shape, most: int, feet: bool = True) -> RollingPoints:
+    """At most so many points on which a shape can stand, or, of a body, beside its feet; see `RollingPoints.fewer`."""
+    return (shape.rolling_points() if feet else shape.points_beside_feet()).fewer(most)
 
 
 def joined_points(*parts: RollingPoints) -> RollingPoints:

@@ -1,0 +1,44 @@
+"""A robot that lies on the ground is held by it, and gets up."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import softground as sg
+from softground.control.posture import actuator_positions, pd_gains
+
+LIE, RISE, STAND = 2.0, 1.5, 1.5  # s
+DT = 0.002
+
+
+@pytest.mark.parametrize("ground", [sg.sand, sg.foam])
+def test_a_quadruped_gets_up_from_where_it_fell(ground):
+    """Limp, Go1 folds down until bodies carry it; then its servos take all joints to the standing posture."""
+    pytest.importorskip("importlib.metadata").distribution("example-robot-data")
+    robot = sg.Robot.load("go1", contacts="all")
+    simulator = sg.Simulator(robot, ground().on_any_side(), DT, backend="xla")
+    kp, kd = pd_gains(robot)
+    limp = sg.Control(position=np.zeros(robot.nu), kd=0.05 * np.asarray(robot.torque_limit))
+    start = simulator.initial_state(height=0.05)
+    lying, falling = jax.jit(lambda state: simulator.rollout(state, limp, round(LIE / DT)))(start)
+
+    folded, goal = (actuator_positions(robot, np.asarray(q)) for q in (lying.q, robot.posture))
+
+    def servo(state):
+        share = jnp.clip((state.time - LIE) / RISE, 0.0, 1.0)
+        return sg.Control(position=folded + share * (goal - folded), kp=kp, kd=kd)
+
+    up, rising = jax.jit(lambda state: simulator.rollout(state, servo, round((RISE + STAND) / DT)))(lying)
+    for record in (falling, rising):
+        assert bool(record.converged.all())
+        assert bool(record.finite.all())
+
+    def carried(forces) -> float:
+        return float(np.asarray(forces)[-100:, :, 2].sum(1).mean() / robot.weight)
+
+    assert carried(falling.body_wrench_world) > 0.7  # it lies on its bodies
+    assert float(start.q[2] - lying.q[2]) > 0.15
+    assert carried(rising.wrench_world) == pytest.approx(1.0, abs=0.02)  # it stands on its feet
+    assert float(up.q[2] - lying.q[2]) > 0.1
+    assert 1 - 2 * float(up.q[4] ** 2 + up.q[5] ** 2) > 0.99  # upright
