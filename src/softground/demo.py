@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Thread
 
@@ -10,7 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from softground.bridges.animation import animate
+from softground.bridges.animation import NO_RENDERER, animate
 from softground.bridges.graphics import find_backend
 from softground.control.posture import hold_posture
 from softground.control.trot import trot
@@ -38,13 +39,25 @@ def run_demo(folder: Path, quick: bool = False, console: Console | None = None) 
         "trot": f"RoboSimian trots on flat sand, strength {STRENGTH:g}",
     }
     speeds = {"drop": 0.5, "trot": 1.0}
+
+    def draw(name: str, made: Run) -> None:
+        save_figure(run_figure(made, titles[name]), folder / f"{name}.png")
+        rate = {"fps": 10 if quick else 20, "speed": speeds[name]}
+        animate(made, folder / f"{name}.mp4", title=titles[name], progress=False, **rate)
+
     summaries = {}
-    for name, simulate in scenes.items():
-        dataset = simulate(quick)
-        dataset.save(folder / f"{name}.nc")
-        save_figure(run_figure(dataset, titles[name]), folder / f"{name}.png")
-        animate(dataset, folder / f"{name}.mp4", fps=10 if quick else 20, speed=speeds[name], title=titles[name])
-        summaries[name] = dataset.summary()
+    with ThreadPoolExecutor(1) as beside:  # one scene is drawn while the next is simulated
+        drawings = []
+        for name, simulate in scenes.items():
+            made = simulate(quick)
+            made.save(folder / f"{name}.nc")
+            summaries[name] = made.summary()
+            drawings.append(beside.submit(draw, name, made))
+        with console.status("drawing figures and videos"):
+            for drawing in drawings:
+                drawing.result()
+    if find_backend() is None:
+        console.print(NO_RENDERER, soft_wrap=True)
     console.print(summary_table(summaries))
     console.print(f"The sand has strength {STRENGTH:g}, twice that of `media.sand()`, which hardly carries RoboSimian.")
     console.print(f"Runs, figures and videos are in {folder} ({time.perf_counter() - began:.0f} s)")

@@ -1,9 +1,11 @@
-"""Packages whose names are imported when they are first used (PEP 562)."""
+"""Imports that wait: names of packages until they are first used (PEP 562), modules until there is time."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -25,3 +27,14 @@ def lazily(
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return find, lambda: list(names)
+
+
+@contextmanager
+def imported_meanwhile(module: str) -> Iterator[None]:
+    """Import a module beside what the context does, which gains time where that waits for compiled code."""
+    thread = threading.Thread(target=importlib.import_module, args=(module,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()

@@ -12,7 +12,7 @@ from softground.contact.feet import contact_jacobian, feet_in_ground
 from softground.planning import Bilevel, ClosedForm, Stage, solve
 from softground.planning.dynamics.bilevel import BarrierSupport, normaliser
 from softground.planning.guesses import random_unknowns
-from softground.planning.planner import DYNAMICS, STAGES
+from softground.planning.planner import DYNAMICS, GUESSES, stages_from
 from softground.planning.solve import transcribed
 from softground.planning.stages import Damping, bilevel_stages
 from softground.simulation import Simulator
@@ -184,8 +184,11 @@ def test_steps_met_half_way_find_the_ground_in_time(bilevel):
 
 def test_command_has_stages_for_every_form():
     """The bilevel form gets feasible by damping; smoothing grows with the temperature asked for."""
-    assert set(STAGES) == set(DYNAMICS.values())
-    rough, first, last = STAGES[Bilevel](2.0)
+    for form in DYNAMICS.values():
+        short, long = (stages_from(form, guess, 1.0) for guess in ("stride", "walk"))
+        assert {"stride", "walk"} < set(GUESSES)
+        assert sum(stage.iterations for stage in short) < sum(stage.iterations for stage in long)
+    rough, first, last = stages_from(Bilevel, "walk", 2.0)
     assert {stage.eps for stage in (rough, first, last)} == {2 * bilevel_stages(1.0)[0].eps}
     assert first.damping.v > last.damping.v > rough.damping.v
-    assert STAGES[Bilevel](2.0)[1:] == bilevel_stages(2.0, near=True)
+    assert (first, last) == bilevel_stages(2.0, near=True)

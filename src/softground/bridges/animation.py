@@ -22,6 +22,7 @@ from softground.runs import RobotMotion
 from softground.whole_file import write_whole
 
 FORMATS = (".mp4", ".gif")
+NO_RENDERER = "no off-screen OpenGL (EGL or OSMesa) here: the video is drawn from the side by matplotlib"
 
 
 def animate(
@@ -61,8 +62,7 @@ def frames(play: Playback, size: tuple[int, int], console: Console | None = None
     if backend is not None:
         return mujoco_frames(play, backend, *size)
     if console is not None:
-        reason = "no off-screen OpenGL (EGL or OSMesa) here"
-        console.print(f"{reason}: the video is drawn from the side by matplotlib", soft_wrap=True)
+        console.print(NO_RENDERER, soft_wrap=True)
     return side_view_frames(play, *size)
 
 

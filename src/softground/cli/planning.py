@@ -59,8 +59,8 @@ def plan(
     out: Annotated[Path, typer.Option(help="Planned gait to write (netCDF).")] = Path("gait.nc"),
     objective: Annotated[str, typer.Option(help="What to make small: effort (torque squared), or work.")] = "effort",
     guess: Annotated[
-        str, typer.Option(help="Where to start: walk, trot (in place), gallop, or a gait (.nc).")
-    ] = "walk",
+        str, typer.Option(help="Where to start: stride (one, repeated), walk, trot (in place), gallop, a gait (.nc).")
+    ] = "stride",
     knots: Annotated[int, typer.Option(help="Moments at which the state is unknown.")] = 181,
     dt: Annotated[float, typer.Option(help="Time between knots, s.")] = 0.05,
     period: Annotated[float, typer.Option(help="Period after which the limbs repeat their motion, s.")] = 3.0,

@@ -1,6 +1,6 @@
 """Planning gaits on yielding ground: contact-implicit trajectory optimisation (zhu2021)."""
 
-from softground.planning.constraints import InsideData
+from softground.planning.constraints import Cycle, InsideData
 from softground.planning.costs import BaseAttitude, BaseHeight, Effort, ForwardSpeed, Periodicity
 from softground.planning.dynamics.bilevel import Bilevel
 from softground.planning.dynamics.closed_form import ClosedForm
@@ -12,7 +12,8 @@ from softground.planning.replay import Replay, replay
 from softground.planning.report import Report
 from softground.planning.solve import solve
 from softground.planning.splines import FootSplines
-from softground.planning.stages import Damping, Stage, standard_stages
+from softground.planning.stages import Damping, Stage, blurred_stages, near_stages, standard_stages
+from softground.planning.strides import stride
 from softground.planning.trajectory import GaitMetrics, Trajectory, gait_metrics, trajectory_of
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Bilevel",
     "Boundary",
     "ClosedForm",
+    "Cycle",
     "Damping",
     "Effort",
     "FootSplines",
@@ -35,13 +37,16 @@ __all__ = [
     "Report",
     "Stage",
     "Trajectory",
+    "blurred_stages",
     "carried_over",
     "gait_metrics",
     "gallop",
+    "near_stages",
     "plan",
     "replay",
     "solve",
     "standard_stages",
+    "stride",
     "tracked",
     "trajectory_of",
     "trot_in_place",

@@ -22,6 +22,7 @@ from softground.planning.blocks import Block
 from softground.planning.dynamics.base import wrench_space_under_feet
 from softground.planning.layout import Layout
 from softground.robots import Robot
+from softground.robots.base import base_motion
 from softground.robots.dynamics_derivatives import has_scalar_joints
 from softground.robots.tree import FREE
 from softground.surfaces import Surface
@@ -66,6 +67,22 @@ class InsideData:
         return [Bounded(block, np.repeat(lower[: 1 + tilts], feet), np.repeat(upper[: 1 + tilts], feet))]
 
 
+@dataclass(frozen=True)
+class Cycle:
+    """The last state is the first one again, further along: for one stride of a gait, on ground that looks the same."""
+
+    def blocks(self, problem: GaitProblem, layout: Layout) -> list[Bounded]:
+        base = base_motion(problem.robot)
+        place = base.forward_q, base.up_q
+        rest = [entry for entry in range(layout.nq) if entry not in place]
+        ends = [
+            np.concatenate([layout.q_at(knot)[[*place, *rest]], layout.v_at(knot)]) for knot in (0, layout.knots - 1)
+        ]
+        block = CycleRows(np.concatenate(ends)[None], problem.ground.surface)
+        zero = np.zeros(len(ends[0]) - 1)
+        return [Bounded(block, zero, zero)]
+
+
 def unit_quaternions(robot: Robot, layout: Layout) -> list[Bounded]:
     """Quaternions of the first knot are of unit length. Steps keep it, so all others are."""
     address = [first for first, kind in zip(robot.tree.q_address, robot.tree.joint_type, strict=True) if kind == FREE]
@@ -73,6 +90,23 @@ def unit_quaternions(robot: Robot, layout: Layout) -> list[Bounded]:
         return []
     columns = layout.q_at(0)[np.array(address)[:, None] + 3 + np.arange(4)]
     return [Bounded(SquaredLength("unit quaternions", columns), np.ones(1), np.ones(1))]
+
+
+class CycleRows(Block):
+    """How two states differ: the base's distance to the ground (its place comes first), all further entries of q, v."""
+
+    surface: Surface
+
+    def __init__(self, columns, surface: Surface):
+        self.label, self.columns, self.linear = "cycle", columns, False
+        self.surface = surface
+
+    def rows(self, local, data, eps):
+        first, last = jnp.split(local, 2)
+        height = [
+            self.surface.signed_distance(jnp.stack([one[0], jnp.zeros_like(one[0]), one[1]])) for one in (first, last)
+        ]
+        return jnp.concatenate([(height[1] - height[0])[None], last[2:] - first[2:]])
 
 
 class SquaredLength(Block):

@@ -21,7 +21,7 @@ from softground.control.trot import trot
 from softground.errors import OptionError
 from softground.planning.layout import Layout, Unknowns
 from softground.planning.plan import Plan
-from softground.planning.problem import GaitProblem
+from softground.planning.problem import GaitProblem, posture_height
 from softground.planning.tracking import TrackJoints
 from softground.planning.trajectory import Trajectory, desired_speed, trajectory_of
 from softground.robots import Robot
@@ -37,8 +37,27 @@ SUNK = 0.03
 """Depth (m) of the feet of a random trajectory, on average: most are in the ground, some above it."""
 
 
-def stance(robot: Robot, gather: float = 0.72, crouch: float = 0.025) -> np.ndarray:
-    """Configuration for walking: feet drawn under the body (x times `gather`), the body lowered by `crouch` (m)."""
+REFERENCE_HEIGHT = 1.027
+"""Height (m) of RoboSimian's base over its feet: lengths of a walk are those of RoboSimian times a robot's own height
+over this, times its root (Froude), so that weight and inertia are to each other as there."""
+
+
+def stride_seconds(robot: Robot) -> float:
+    """Period of a walk, s."""
+    return 1.5 * float(np.sqrt(_size(robot)))
+
+
+def _size(robot: Robot) -> float:
+    """In heights of RoboSimian."""
+    return posture_height(robot) / REFERENCE_HEIGHT
+
+
+def stance(robot: Robot, gather: float = 0.72, crouch: float | None = None) -> np.ndarray:
+    """Configuration for walking: feet drawn under the body (x times `gather`), the body lowered by `crouch` (m).
+
+    Lengths and times that are not given here and below suit the robot's size.
+    """
+    crouch = 0.025 * _size(robot) if crouch is None else crouch
     home = np.asarray(feet_in_base(robot, jnp.asarray(robot.posture)))
     targets = home[:, :3] * np.array([gather, 1.0, 1.0]) + np.array([0.0, 0.0, crouch])
     return joints_for_feet(robot, targets, home[:, 3] if robot.planar else None)
@@ -49,19 +68,20 @@ def walk_at_speed(
     eps: float = 1.0,
     *,
     speed: float | None = None,
-    period: float = 1.5,
+    period: float | None = None,
     duty: float = 0.6,
-    lift: float = 0.15,
+    lift: float | None = None,
     posture: np.ndarray | None = None,
     phases: np.ndarray | None = None,
-    settle: float = 4.5,
+    settle: float | None = None,
 ) -> Trajectory:
     """A walk at the problem's speed, simulated on ground of smoothing `eps` (W).
 
-    settle: simulated before the guess begins (s), so that the walk is in its stride. phases: by default those of a
-    trot (diagonal pairs of feet together).
+    settle: simulated before the guess begins (s), so that the walk is in its stride, by default three periods. phases:
+    by default those of a trot (diagonal pairs of feet together).
     """
     robot = problem.robot
+    period = stride_seconds(robot) if period is None else period
     posture = stance(robot) if posture is None else posture
     gait = trot(
         robot,
@@ -70,8 +90,9 @@ def walk_at_speed(
         period=period,
         duty=duty,
         step_length=(desired_speed(problem) if speed is None else speed) * duty * period,
-        lift=lift,
+        lift=0.15 * _size(robot) if lift is None else lift,
     )
+    settle = 3 * period if settle is None else settle
     return _simulated(problem, eps, gait, posture, settle=settle, label="the walk")
 
 
@@ -86,7 +107,7 @@ def trot_in_place(
     eps: float = 1.0,
     *,
     steps: int = 3,
-    lift: float = 0.15,
+    lift: float | None = None,
     duty: float = 0.6,
     posture: np.ndarray | None = None,
 ) -> Trajectory:
@@ -97,6 +118,7 @@ def trot_in_place(
     robot = problem.robot
     posture = stance(robot) if posture is None else posture
     period = problem.seconds / steps
+    lift = 0.15 * _size(robot) if lift is None else lift
     gait = trot(robot, posture=posture, period=period, duty=duty, step_length=0.0, lift=lift, start=0.0, ramp=0.5)
     return _simulated(problem, eps, gait, posture, settle=0.5, label="the trot in place")
 
@@ -107,7 +129,7 @@ def carried_over(problem: GaitProblem, past: Plan | Run, eps: float = 1.0) -> Tr
     before = past.problem.ground.surface if isinstance(past, Plan) else past.surface
     after = problem.ground.surface
     if problem.robot.planar and isinstance(before, Plane) and isinstance(after, Plane):
-        return turned(problem.robot, gait, _rise(after) - _rise(before))
+        return turned(problem.robot, gait, rise(after) - rise(before))
     return tracked(problem, gait, eps)
 
 
@@ -124,7 +146,7 @@ def turned(robot: Robot, gait: Trajectory, angle: float) -> Trajectory:
     return _shifted(robot, gait._replace(q=q, v=v))
 
 
-def _rise(plane: Plane) -> float:
+def rise(plane: Plane) -> float:
     """Angle by which a plane rises along x, rad."""
     x, _, z = np.asarray(plane.frame_world)[:, 2]
     return float(np.arctan2(-x, z))

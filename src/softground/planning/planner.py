@@ -20,7 +20,8 @@ from softground.planning.guesses import carried_over, gallop, trot_in_place, wal
 from softground.planning.plan import Plan, load_motion
 from softground.planning.problem import GaitProblem, walking_problem
 from softground.planning.solve import solve
-from softground.planning.stages import Stage, bilevel_stages, standard_stages
+from softground.planning.stages import Stage, bilevel_stages, near_stages, standard_stages
+from softground.planning.strides import stride
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
 from softground.runs import Run
@@ -60,8 +61,7 @@ OBJECTIVES: dict[str, Callable[[GaitProblem], GaitProblem]] = {"effort": lambda 
 
 
 DYNAMICS: dict[str, type[Dynamics]] = {"closed-form": ClosedForm, "bilevel": Bilevel}
-STAGES = {ClosedForm: standard_stages, Bilevel: bilevel_stages}
-GUESSES = {"walk": walk_at_speed, "trot": trot_in_place, "gallop": gallop}
+GUESSES = {"stride": stride, "walk": walk_at_speed, "trot": trot_in_place, "gallop": gallop}
 
 
 def plan(
@@ -70,7 +70,7 @@ def plan(
     speed: float = 0.4,
     *,
     objective: str = "effort",
-    guess: str | Path | Plan | Run | Trajectory = "walk",
+    guess: str | Path | Plan | Run | Trajectory = "stride",
     knots: int = 181,
     dt: float = 0.05,
     period: float = 3.0,
@@ -83,8 +83,8 @@ def plan(
     """Plan a gait at a speed (m/s) on granular ground: no contact schedule, only costs (zhu2021 IV.D). Needs float64.
 
     objective: "effort" (torque squared), or "work" (of the actuators).
-    guess: where the optimiser starts: "walk", "trot" (in place), "gallop", a trajectory, or a gait (a run or its file),
-    which is carried over to this ground.
+    guess: where the optimiser starts: "stride" (planned by itself and repeated), "walk", "trot" (in place), "gallop", a
+    trajectory, or a gait (a run or its file), which is carried over to this ground.
     knots: moments at which the state is unknown, dt (s) apart. period: after which limbs repeat themselves, s.
     eps: temperature at which the gait is planned, W. dynamics: "closed-form", or "bilevel" as in zhu2021.
     seconds: time limit of the optimiser, s. state: file in which the solve is kept as it goes; given again, it goes on.
@@ -110,7 +110,7 @@ def plan(
     return solve(
         problem,
         guess_for(problem, guess, eps),
-        stages=stages_for(problem, STAGES[form](eps)),
+        stages=stages_for(problem, stages_from(form, guess, eps)),
         dynamics=form,
         seconds=seconds,
         progress=progress,
@@ -123,6 +123,14 @@ def dynamics_named(name: str) -> type[Dynamics]:
     if name not in DYNAMICS:
         raise OptionError(unknown_name("form of the dynamics", name, DYNAMICS))
     return DYNAMICS[name]
+
+
+def stages_from(form: type[Dynamics], guess: str | Path | Plan | Run | Trajectory, eps: float) -> tuple[Stage, ...]:
+    """The way to a solution from a guess, on ground of smoothing `eps` (W)."""
+    near = isinstance(guess, str) and guess == "stride"
+    if form is Bilevel:
+        return bilevel_stages(eps, near=near)
+    return near_stages(eps) if near else standard_stages(eps)
 
 
 def guess_for(problem: GaitProblem, guess: str | Path | Plan | Run | Trajectory, eps: float) -> Trajectory:

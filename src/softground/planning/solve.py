@@ -90,7 +90,9 @@ def solve(
             compile_seconds += time.perf_counter() - started
             left = seconds - (time.perf_counter() - began - compile_seconds)
             with console.status("planning") as line:
-                watch = _Watch(number, len(stages), stage, transcription, interrupted, feasibility, line, state)
+                watch = _Watch(
+                    number, len(stages), stage, transcription, interrupted, feasibility, optimality, line, state
+                )
                 outcome = optimise(
                     nlp,
                     z,
@@ -169,6 +171,7 @@ class _Watch:
     transcription: Transcription
     interrupted: threading.Event
     feasibility: float
+    optimality: float
     line: Status
     state: Path | None
     best: Progress | None = None
@@ -196,10 +199,10 @@ class _Watch:
             Checkpoint(self.number, self.last.iteration, self.last.z, self.last.multipliers, layout).save(self.state)
             self.saved = time.perf_counter()
 
-    def _rank(self, point: Progress) -> tuple[float, float]:
-        """Less is better: feasible points by objective, others by violation."""
+    def _rank(self, point: Progress) -> tuple[float, bool, float]:
+        """Less is better: feasible points by objective, those that are optimal first, others by violation."""
         excess = max(point.violation - self.feasibility, 0.0)
-        return excess, point.objective if excess == 0 else 0.0
+        return excess, point.optimality > self.optimality, point.objective if excess == 0 else 0.0
 
 
 @contextmanager
@@ -265,7 +268,7 @@ def _report(
 ) -> Report:
     last = stages[-1]
     feasible = last.violation <= feasibility
-    solved = feasible and last.converged and last.optimality <= optimality
+    solved = feasible and last.optimality <= optimality
     status = "interrupted" if interrupted else "converged" if solved else "feasible" if feasible else "failed"
     return Report(
         status,

@@ -43,7 +43,7 @@ class Damping:
         return weight
 
 
-HESSIANS = ("gauss-newton", "exact")
+HESSIANS = ("gauss-newton", "projected", "exact")
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,27 @@ def standard_stages(eps: float = 1.0, final_eps: float | None = None) -> tuple[S
     rough = tuple(Stage(value, optimality=1e-2, iterations=150 if k == 0 else 60) for k, value in enumerate(values))
     polish = Stage(final, "exact", iterations=120, damping=Damping(v=1e-2, torque=3e-3), barrier=1e-4)
     return (*rough, polish)
+
+
+BLURRED = (10.0, 3.0)
+"""Ground on which a gait is first looked for, in temperatures of the one it is meant for: where contact is blurred,
+fewer gaits are best among their neighbours, and most starts lead to much the same."""
+
+
+def blurred_stages(eps: float = 1.0) -> tuple[Stage, ...]:
+    """From a rough start to the optimum at `eps` (W): blurred ground first, projected Hessians, then the exact one."""
+    blurred = [factor * eps for factor in BLURRED]
+    first = Stage(blurred[0], "projected", iterations=120, damping=Damping().times(0.03), barrier=1e-4)
+    return first, *map(_near, blurred), *near_stages(eps)
+
+
+def near_stages(eps: float = 1.0) -> tuple[Stage, ...]:
+    """The same from a start that is near a gait at `eps` (W)."""
+    return _near(eps, 1e-4, 100), Stage(eps, "exact", 1e-6, 50, damping=Damping().times(1e-6), barrier=1e-7)
+
+
+def _near(eps: float, optimality: float = 2e-4, iterations: int = 80) -> Stage:
+    return Stage(eps, "projected", optimality, iterations, damping=Damping().times(1e-3), barrier=1e-6)
 
 
 BARRIER = 0.03

@@ -48,6 +48,7 @@ from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.guesses import random_unknowns
 from softground.planning.layout import Layout, Unknowns
 from softground.planning.problem import GaitProblem
+from softground.planning.projection import filled, positive_part
 from softground.planning.stages import Damping
 from softground.planning.trajectory import Trajectory
 from softground.planning.uno import Clock, Nlp
@@ -220,10 +221,10 @@ class Transcription:
         ]
         diagonal = np.arange(self.layout.size)
         rows, columns = [diagonal, *(one[0] for one in first)], [diagonal, *(one[1] for one in first)]
-        exact = model == "exact"
-        if exact:
+        bent = model != "gauss-newton"
+        if bent:
             second = [
-                self._places(part.block, (plan.row, plan.column))
+                self._places(part.block, (plan.row, plan.column) if model == "exact" else filled(plan))
                 for part, (plan, _) in zip(self.constraints, self.curvatures, strict=True)
             ]
             rows += [one[0] for one in second]
@@ -234,8 +235,15 @@ class Transcription:
 
         def fill(z, sigma, multipliers, eps):
             entries = [damping.diagonal(self.layout, z), sigma * np.asarray(costs(self.surface, z, eps))]
-            if exact:
-                entries.append(self._constraint_curvature(z, multipliers, eps))
+            if bent:
+                found = self._constraint_curvatures(z, multipliers, eps)
+                if model == "projected":
+                    metric = Damping().diagonal(self.layout, z)
+                    found = [
+                        positive_part(plan, one, metric[part.block.columns])
+                        for one, part, (plan, _) in zip(found, self.constraints, self.curvatures, strict=True)
+                    ]
+                entries += [one.reshape(-1) for one in found]
             return np.bincount(place, np.concatenate(entries), len(unique))
 
         return unique // self.layout.size, unique % self.layout.size, fill
@@ -263,14 +271,14 @@ class Transcription:
             return lambda surface, z, eps: constant
         return entries
 
-    def _constraint_curvature(self, z, multipliers, eps) -> np.ndarray:
+    def _constraint_curvatures(self, z, multipliers, eps) -> list[np.ndarray]:
+        """Entries (places, e) of the curvature of every block of constraints, times its multipliers."""
         counts = [(len(p.block.columns), len(p.lower)) for p in self.constraints]
         shares = np.split(multipliers, np.cumsum([places * rows for places, rows in counts])[:-1])
-        bent = [
+        return [
             curvature_entries(plan, partial(along, self.surface), z, eps, share.reshape(count))
             for (plan, along), share, count in zip(self.curvatures, shares, counts, strict=True)
         ]
-        return np.concatenate([one.reshape(-1) for one in bent])
 
 
 def _slopes(blocks: list[Block]) -> Callable:

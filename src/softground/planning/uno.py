@@ -222,7 +222,10 @@ def optimise(
     result = solver.optimize(model)
     solution, ended = (str(one).split(".")[-1] for one in (result.solution_status, result.optimization_status))
     last: Progress | None = state.get("last")
+    if solution == "FEASIBLE_KKT_POINT" and not state["converged"]:
+        last = None  # Uno went on by a step that the monitor has not seen
     z = np.array(result.primal_solution)[: nlp.size] if last is None else last.z
+    stationarity = max(float(result.solution_stationarity), float(result.solution_complementarity))
     return Outcome(
         z,
         np.array(result.constraint_dual_solution)[: nlp.n_rows] if last is None else last.multipliers,
@@ -231,7 +234,7 @@ def optimise(
         REASONS["converged"] if state["converged"] else REASONS.get(ended, REASONS.get(solution, solution)),
         state["iteration"],
         nlp.violation(z),
-        float(result.solution_stationarity) if last is None else last.optimality,
+        stationarity if last is None else last.optimality,
         time.perf_counter() - began,
         history,
     )

@@ -92,6 +92,13 @@ def quadrature(outline: Points) -> tuple[Float[np.ndarray, "m 2"], Float[np.ndar
     return points, np.bincount(index.ravel(), areas)
 
 
+def convex_hull(points: Points) -> Float[np.ndarray, "m 2"]:
+    """Corners of the convex hull of points in the plane, anticlockwise."""
+    from scipy.spatial import ConvexHull  # takes a while, and few ask
+
+    return points[ConvexHull(points).vertices]
+
+
 def half_planes(outline: Points) -> tuple[Float[np.ndarray, "m 2"], Float[np.ndarray, " m"]]:
     """Outward unit normals and distances (m) from the origin of the sides of the polygon's convex hull."""
     from scipy.spatial import ConvexHull  # takes a while, and few ask

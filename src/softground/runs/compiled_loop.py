@@ -6,7 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -18,8 +18,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from softground.arrays import Array
 from softground.errors import OptionError
-from softground.runs.dataset import RunInfo
-from softground.runs.run import Run
+from softground.lazy import imported_meanwhile
 from softground.simulation.actuators import Control
 from softground.simulation.controllers import (
     Controller,
@@ -30,6 +29,9 @@ from softground.simulation.controllers import (
     steps_in_period,
 )
 from softground.simulation.simulator import Record, Simulator, State
+
+if TYPE_CHECKING:
+    from softground.runs.motion import Run
 
 #: Samples a compiled call can hold, and the time it should take (s): how often the progress bar moves.
 BUFFER, CHUNK_SECONDS = 512, 0.2
@@ -85,11 +87,15 @@ def run(
         start = state, jax.tree.map(jnp.asarray, asked.init(state))
         chunk = _kept_chunk(simulator.for_steps(steps), asked, start, every)
         compiled = time.perf_counter()
-        pieces, tally, final, ended = _loop(chunk, start, steps, every, bar, task)
+        with imported_meanwhile("softground.runs.motion"):
+            pieces, tally, final, ended = _loop(chunk, start, steps, every, bar, task)
     elapsed = time.perf_counter() - compiled
     history = jax.tree.map(lambda *parts: np.concatenate(parts), *pieces) if pieces else None
     if history is None:
         raise KeyboardInterrupt  # nothing was simulated yet: nothing to keep
+    from softground.runs.dataset import RunInfo
+    from softground.runs.motion import Run
+
     info = RunInfo(
         **{name: int(value) for name, value in tally._asdict().items() if name != "finite"},
         every=every,

@@ -25,7 +25,7 @@ from softground.runs.measures import actuator_work, find_stances, way_ahead
 from softground.runs.verdict import Fall, find_fall
 
 if TYPE_CHECKING:
-    from softground.runs.run import RobotMotion
+    from softground.runs.motion import RobotMotion
 
 M = TypeVar("M", bound="RobotMotion")
 

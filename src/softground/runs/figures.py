@@ -15,7 +15,7 @@ from softground.runs.measures import actuator_power
 from softground.whole_file import write_whole
 
 if TYPE_CHECKING:
-    from softground.runs.run import RobotMotion
+    from softground.runs.motion import RobotMotion
 
 #: Okabe and Ito's colours, which the colour-blind can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

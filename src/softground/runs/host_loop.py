@@ -23,7 +23,7 @@ from softground.arrays import Array
 from softground.errors import OptionError
 from softground.runs.compiled_loop import contents, kept_program, progress_bar, shapes, steps_in
 from softground.runs.dataset import RunInfo
-from softground.runs.run import Run
+from softground.runs.motion import Run
 from softground.runs.verdict import FALLEN, FallWatch
 from softground.simulation.controllers import TorqueSequence, steps_in_period
 from softground.simulation.simulator import Simulator, State

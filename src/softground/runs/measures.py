@@ -43,7 +43,7 @@ from scipy.ndimage import uniform_filter1d
 from scipy.spatial.transform import Rotation
 
 if TYPE_CHECKING:
-    from softground.runs.run import RobotMotion
+    from softground.runs.motion import RobotMotion
 
 AVERAGED = 1.0
 """s, over which heading and ground are averaged where a way is measured: waddling from foot to foot is no turn, and a

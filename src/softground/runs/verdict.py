@@ -23,7 +23,7 @@ from softground.runs.measures import actuator_power, angle_between, base_tilt, u
 from softground.simulation.simulator import Simulator, feet_of
 
 if TYPE_CHECKING:
-    from softground.runs.run import RobotMotion, Run
+    from softground.runs.motion import RobotMotion, Run
 
 LOWEST_SHARE = 0.5
 """Height of the centre of mass of a robot that has fallen, as a share of its height when standing."""

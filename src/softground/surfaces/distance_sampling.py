@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.spatial import KDTree
 
 from softground.errors import SurfaceError
 
@@ -47,6 +46,8 @@ def unsigned_distances(
     """
     centroids = triangles.mean(axis=1)
     radius = np.linalg.norm(triangles - centroids[:, None], axis=-1).max()
+    from scipy.spatial import KDTree  # takes a while, and most ground is no mesh
+
     tree = KDTree(centroids)
     best = np.full(len(points), np.inf)
     left, k = np.arange(len(points)), 12

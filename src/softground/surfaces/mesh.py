@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.spatial import KDTree
 
 from softground.arrays import Array
 from softground.closed_mesh import check_closed, read_mesh
@@ -146,6 +145,8 @@ def lost_details(mesh: trimesh.Trimesh, spline: CubicSpline) -> tuple[Int[np.nda
     corners of a block are rounded by up to a quarter of a spacing, which is no loss. Bumps, slots and steps differ from
     them in that the mesh bends both ways within a spacing, out and in by about as much; there little is allowed.
     """
+    from scipy.spatial import KDTree  # takes a while, and most ground is no mesh
+
     spacing = float(spline.spacing[0])
     away = np.abs(np.asarray(jax.jit(jax.vmap(spline.value))(jnp.asarray(mesh.vertices))))
     suspects = np.flatnonzero(away > RESOLVED * spacing)

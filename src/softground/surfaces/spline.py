@@ -5,7 +5,6 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
 from jaxtyping import Float, Int
 
 from softground.arrays import Array
@@ -106,7 +105,9 @@ def _interpolation_coefficients(samples: Float[np.ndarray, "..."], axis: int) ->
         matrix[4 + column, n + 1 - column] = weight
     right = np.zeros((n + 2, values[0].size))
     right[1:-1] = values.reshape(n, -1)
-    solution = scipy.linalg.solve_banded((4, 4), matrix, right, overwrite_b=True)
+    from scipy.linalg import solve_banded  # takes a while, and most ground is flat
+
+    solution = solve_banded((4, 4), matrix, right, overwrite_b=True)
     return np.moveaxis(solution.reshape(n + 2, *values.shape[1:]), 0, axis)
 
 

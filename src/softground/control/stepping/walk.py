@@ -14,7 +14,7 @@ from softground.errors import OptionError
 from softground.media import Medium
 from softground.runs.compiled_loop import steps_in
 from softground.runs.dataset import RunInfo
-from softground.runs.run import Run
+from softground.runs.motion import Run
 from softground.simulation.controllers import TorqueSequence
 from softground.simulation.ground import Ground
 from softground.simulation.simulator import Simulator, State

@@ -36,12 +36,12 @@ from functools import lru_cache
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
-from scipy.spatial import ConvexHull
 
 from softground.arrays import Array
 from softground.errors import MediumError
 from softground.media.resistive.stress import plane_stress
 from softground.media.wedge.geometry import Faces
+from softground.robots.outline import convex_hull
 
 DIRECTIONS = 9
 """In which a face is moved to span its set of forces: every 22.5 degrees, from one end of those that lead to the other.
@@ -79,7 +79,7 @@ def round_profile(friction_angle: float) -> np.ndarray:
     """
     front, rear = stress_sets(friction_angle, flat=False)[..., [0, 2]]
     sums = (front[:, None] + rear[None]).reshape(-1, 2)
-    corners = sums[ConvexHull(sums).vertices]
+    corners = convex_hull(sums)
     half = corners[corners[:, 0] >= -1e-9 * np.abs(corners).max()]
     return np.concatenate([np.maximum(half, [0.0, -np.inf]), np.zeros((1, 2))])
 

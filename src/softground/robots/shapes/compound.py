@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.spatial import ConvexHull
 
 from softground.errors import RobotError
+from softground.robots import outline as plane
 from softground.robots.shapes.base import Shape, register_shape, shape_from_dict
 from softground.robots.shapes.panels import Panels, joined_panels
 from softground.robots.shapes.rolling_points import RollingPoints, corners, directions, joined_points
@@ -91,8 +91,7 @@ class Compound(Shape):
 
     @property
     def outline(self):
-        flat = self._hull[:, :2]
-        return flat[ConvexHull(flat).vertices]
+        return plane.convex_hull(self._hull[:, :2])
 
     @property
     def extent(self):

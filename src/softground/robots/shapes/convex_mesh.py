@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from softground.errors import RobotError
+from softground.robots import outline as plane
 from softground.robots.shapes.base import Shape, register_shape
 from softground.robots.shapes.panels import Panels
 from softground.robots.shapes.rolling_points import corners, directions
 from softground.robots.shapes.triangles import ELEMENTS_ALONG, cut, joined
+
+if TYPE_CHECKING:
+    from scipy.spatial import ConvexHull
 
 DIRECTIONS = 400
 """Directions in which the vertices of a hull are kept: 6 degrees apart, so that a ball of radius r loses 0.2 % of r."""
@@ -37,6 +40,8 @@ class ConvexMesh(Shape):
         if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
             raise RobotError(f"vertices of a ConvexMesh must be finite points (n, 3) in m, got shape {points.shape}")
         object.__setattr__(self, "vertices", tuple(map(tuple, points.tolist())))
+        from scipy.spatial import QhullError
+
         try:
             self.hull  # noqa: B018 - computed once, and checked
         except QhullError as error:
@@ -51,6 +56,8 @@ class ConvexMesh(Shape):
     @cached_property
     def hull(self) -> ConvexHull:
         """Faces of the hull."""
+        from scipy.spatial import ConvexHull  # takes a while, and few robots have meshes that meet the ground
+
         return ConvexHull(np.asarray(self.vertices))
 
     @cached_property
@@ -63,8 +70,7 @@ class ConvexMesh(Shape):
 
     @property
     def outline(self):
-        flat = np.asarray(self.vertices)[:, :2]
-        return flat[ConvexHull(flat).vertices]
+        return plane.convex_hull(np.asarray(self.vertices)[:, :2])
 
     @property
     def extent(self):
