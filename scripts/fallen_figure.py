@@ -3,9 +3,6 @@
 from pathlib import Path
 
 import jax
-
-jax.config.update("jax_enable_x64", True)
-
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -13,6 +10,8 @@ import softground as sg
 from softground.bench.drops import limp_joints, random_start
 from softground.bridges.animation import frames
 from softground.bridges.playback import playback
+
+jax.config.update("jax_enable_x64", True)
 
 OUT = Path(__file__).parents[1] / "docs" / "images" / "fallen.png"
 SECONDS, SIZE = 2.5, (640, 480)
