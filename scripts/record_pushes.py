@@ -1,0 +1,140 @@
+"""Record what `softground validate --grains` compares media with: a box foot pushed into grains simulated one by one.
+
+    python scripts/record_pushes.py --out FOLDER [--only pushes|second|wider|...] [--write]
+
+Some 40 minutes on one core; needs LAMMPS. Every run is a file of the folder, and is not repeated if the command is
+given again. --write gathers them into the tables that the package ships. Written down before the runs: beds 1 to 4 are
+for fitting, 5 to 8 for judging; the foot comes down at 0.1 m/s, and upright also at 0.5, 1 and 2 m/s.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+
+from softground.experiments.rigs.dem import Container, DemRig, Grains
+from softground.experiments.rigs.dem.push import Push, pushed
+from softground.experiments.rigs.dem.second_step import push_again
+from softground.robots import Box
+from softground.validation.pushes import SHIPPED as PUSHES
+from softground.validation.pushes import write_pushes
+from softground.validation.second_steps import SHIPPED as SECOND_STEPS
+from softground.validation.second_steps import write_second_steps
+
+FOOT = Box(0.12, 0.10, 0.15)
+RIG = DemRig(FOOT, Grains(radius=0.008, modulus=8e6), Container(0.48, 0.38, 0.25))
+FIT, JUDGE = (1, 2, 3, 4), (5, 6, 7, 8)
+TILT, OBLIQUE = np.deg2rad(20.0), np.deg2rad(45.0)
+SLOW, FAST = 0.1, (0.5, 1.0, 2.0)
+TILTED = (Push(TILT, 0.0, SLOW), Push(TILT, OBLIQUE, SLOW))
+UPRIGHT = (Push(0.0, 0.0, SLOW), *(Push(0.0, 0.0, speed) for speed in FAST))
+STIFFER = replace(RIG, grains=replace(RIG.grains, modulus=8e7))
+FINER = replace(RIG, grains=replace(RIG.grains, radius=0.005, modulus=5e6), container=Container(0.40, 0.32, 0.20))
+WIDER = replace(RIG, container=Container(0.62, 0.50, 0.36))
+SMOOTHER = replace(RIG, grains=replace(RIG.grains, friction=0.1))
+VARIANTS = {"wider": WIDER, "smoother": SMOOTHER, "finer": FINER, "stiffer": STIFFER}
+SECOND = DemRig(container=Container(0.5, 0.36, 0.2))
+STEPS = ((0.05, 0.0), (0.03, 0.0), (0.05, 0.12))  # m: depth of the first, distance of the second
+DEEP = 0.08  # m
+IDENTIFY = (1, 2)  # beds that footprints are identified on
+Job = tuple[str, Callable[[], dict[str, np.ndarray]]]
+
+
+def push_jobs(rig: DemRig, kind: str, seed: int, pushes) -> list[Job]:
+    def run(push: Push):
+        bed = rig.bed(seed)
+        wrench = pushed(rig, push, seed)
+        motion = [push.tilt, push.direction, push.speed, push.depth]
+        return {
+            "wrench": wrench,
+            "depth": push.depths(rig._reach),
+            "push": np.array(motion),
+            "density": np.array(bed.solid_fraction * rig.grains.density),
+        }
+
+    return [
+        (f"{kind}_{seed}_{push.tilt:.3f}_{push.direction:.3f}_{push.speed:g}", lambda push=push: run(push))
+        for push in pushes
+    ]
+
+
+def second_jobs(seed: int, steps) -> list[Job]:
+    return [
+        (f"second_{seed}_{first}_{beside}", lambda f=first, b=beside: dict(vars(push_again(SECOND, f, DEEP, b, seed))))
+        for first, beside in steps
+    ]
+
+
+def jobs(only: str | None) -> list[Job]:
+    found: list[Job] = []
+    if only in (None, "pushes"):
+        for one, other in zip(JUDGE, FIT, strict=True):
+            found += push_jobs(RIG, "push", other, UPRIGHT)
+            found += push_jobs(RIG, "push", one, (*UPRIGHT, *TILTED))
+    if only in (None, "second"):
+        for seed in IDENTIFY:
+            found += second_jobs(seed, STEPS[:2])
+        for seed in (5, 6, 7):
+            found += second_jobs(seed, STEPS)
+    for kind, rig in VARIANTS.items():
+        if only in (None, kind):
+            found += push_jobs(rig, kind, 1, UPRIGHT[::-1])
+        if only in (None, kind) and kind == "finer":
+            found += push_jobs(rig, kind, 2, TILTED)
+    return found
+
+
+RIGS = {"push": ("as planned", RIG), **{kind: (kind, rig) for kind, rig in VARIANTS.items()}}
+
+
+def write(folder: Path) -> None:
+    """The tables that the package ships, from the runs that there are."""
+    rows, density = [], {label: {} for label, _ in RIGS.values()}
+    for kind, (label, _) in RIGS.items():
+        for path in sorted(folder.glob(f"{kind}_*.npz")):
+            seed = int(path.stem.split("_")[1])
+            with np.load(path) as run:
+                tilt, direction, speed, _ = run["push"]
+                density[label][str(seed)] = round(float(run["density"]), 1)
+                rows += [
+                    (label, seed, tilt, direction, speed, depth, wrench)
+                    for depth, wrench in zip(run["depth"], run["wrench"], strict=True)
+                ]
+    made = {label: {"grains": asdict(rig.grains), "container": asdict(rig.container)} for label, rig in RIGS.values()}
+    settings = {
+        "foot": asdict(FOOT),
+        "density_kg_m3": density,
+        "rigs": made,
+        "engine": "LAMMPS, scripts/record_pushes.py",
+    }
+    write_pushes(Path(str(PUSHES)), settings, rows)
+    steps = {path: dict(np.load(path)) for path in sorted(folder.glob("second_*.npz"))}
+    own = {"foot": asdict(SECOND.foot), "grains": asdict(SECOND.grains), "container": asdict(SECOND.container)}
+    own["engine"] = settings["engine"]
+    write_second_steps(
+        Path(str(SECOND_STEPS)), own, [(int(path.stem.split("_")[1]), step) for path, step in steps.items()]
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True, help="folder of the records")
+    parser.add_argument("--only", choices=("pushes", "second", *VARIANTS))
+    parser.add_argument("--write", action="store_true", help="write the tables of the package")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    for name, run in jobs(options.only):
+        path = options.out / f"{name}.npz"
+        if not path.exists():
+            np.savez(path, **run())
+            print(name, flush=True)
+    if options.write:
+        write(options.out)
+
+
+if __name__ == "__main__":
+    main()
