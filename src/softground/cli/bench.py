@@ -78,7 +78,7 @@ def bench_batch(
     from softground.bench.batch import measure
 
     options = {"sizes": size, "robot": robot, "motion": motion, "height": height, "against": against}
-    options["footprints"] = footprints
+    options["footprints"] = footprints or None
     report("batches", measure, "batches", as_json, options)
 
 

@@ -20,7 +20,7 @@ from jaxtyping import Bool, Float, Int
 from softground.arrays import Array
 from softground.bridges.mujoco.answering import DofRows, Rates, dof_law
 from softground.bridges.mujoco.carrying import Carrier, Pose
-from softground.contact.guess import Guess
+from softground.contact.guess import KEPT, Guess
 from softground.contact.newton import Newton
 from softground.contact.problem import StepProblem, product
 from softground.contact.solve import solve
@@ -46,7 +46,7 @@ class Memory(NamedTuple):
     """What goes from one step to the next; entries are of groups."""
 
     ground: tuple[Any, ...]
-    twists: tuple[Float[Array, "2 _ _"], ...]  # m/s, rad/s, surface frame: in the last step and in the one before
+    twists: tuple[Float[Array, "3 _ _"], ...]  # m/s, rad/s, surface frame: in the last steps, the latest first
 
 
 class Given(NamedTuple):
@@ -152,7 +152,7 @@ def push(touching: Touching, given: Given) -> Push:
         converged=outcome.converged,
         finite=jnp.isfinite(pushed).all() & jnp.isfinite(outcome.velocity).all(),
         changed=(pushed != held).any(),
-        memory=Memory(outcome.memory, tuple(jnp.stack([now, last[0]]) for now, last in followed)),
+        memory=Memory(outcome.memory, tuple(jnp.stack([now, *last[:-1]]) for now, last in followed)),
     )
 
 
@@ -228,7 +228,7 @@ def untouched(touching: Touching, pose: Pose) -> Memory:
     """Memory of ground in which feet and bodies have been where they are all along."""
     groups = touching.groups
     ground = tuple(group.initial_memory(group.placed(touching.carrier, pose, touching.surface)) for group in groups)
-    return Memory(ground, tuple(jnp.zeros((2, len(group.members), group.size)) for group in groups))
+    return Memory(ground, tuple(jnp.zeros((KEPT, len(group.members), group.size)) for group in groups))
 
 
 def _on_touched(carrier: Carrier, pose: Pose, on_feet, on_bodies) -> Float[Array, "c 6"]:
