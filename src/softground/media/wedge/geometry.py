@@ -51,7 +51,9 @@ def solid_under(sole: Sole, depth: Scalar, tilt: Scalar, friction_angle: float, 
     slope = math.tan(friction_angle)
     ends = jnp.stack([chord.front_depth, chord.rear_depth])
     apex = (ends.sum() + chord.length * slope) / 2
-    bottom = ends.max() + sole.grown(depth, friction_angle, growth) * (apex - ends.max())
+    # Not ends.max(): its derivative shares a tie among those equal to it, of which rounding may leave none.
+    deeper = jnp.maximum(chord.front_depth, chord.rear_depth)
+    bottom = deeper + sole.grown(depth, friction_angle, growth) * (apex - deeper)
     half_level = (apex - bottom) / slope
     faces = _flanks(chord, ends, bottom, friction_angle)
     if sole.is_flat:
