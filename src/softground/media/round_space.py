@@ -33,6 +33,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
@@ -86,7 +87,7 @@ class RoundSupport(Law):
         centre, cosine, sine = self._powers(twist)
         r = jnp.sqrt(cosine**2 + sine**2 + (2 * self.eps) ** 2)
         score = (r - 2 * self.eps - centre) / self.eps
-        top = score.max()
+        top = jax.lax.stop_gradient(score.max())  # nothing depends on it but rounding
         weight = jnp.exp(score - top)
         total = weight.sum()
         outward = self.rims.cosine * cosine[:, None] + self.rims.sine * sine[:, None]
