@@ -48,7 +48,7 @@ class SupportFunction(Law):
     def _weights(self, twist: Float[Array, " n"]) -> tuple[Float[Array, " k"], Float[Array, ""]]:
         """Weights of the vertices before they are divided by their sum, the greatest 1, and its score."""
         score = self._scores(twist)
-        top = jax.lax.stop_gradient(score.max())  # nothing depends on it but rounding
+        top = score.max()
         return jnp.exp(score - top), top
 
     def potential(self, twist):
