@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from rich.console import Console
+
 from softground.arrays import require_double
 from softground.errors import OptionError, unknown_name
 from softground.media import Medium
@@ -91,7 +93,7 @@ def plan(
 
     `Plan.report` says how it went; `save`, `view` and `replay` are what most do next.
 
-        plan = sg.plan(sg.Robot.load("robosimian"), sg.sand(strength=2), speed=0.4)  # half a minute
+        plan = sg.plan(sg.Robot.load("robosimian"), sg.sand(strength=2), speed=0.4)  # about a minute
         plan.save("gait.nc")
 
     A foot drawn along for three steps, from a guess in which it rests:
@@ -107,9 +109,12 @@ def plan(
     form, spending_least = dynamics_named(dynamics), objective_named(objective)
     soil = ground if isinstance(ground, Ground) else Ground(ground)
     problem = spending_least(walking_problem(robot, soil, speed, knots=knots, dt=dt, period=period))
+    named = guess if isinstance(guess, str) else "a gait"
+    with Console(stderr=True, quiet=not progress).status(f"making the guess: {named}"):
+        start = guess_for(problem, guess, eps)
     return solve(
         problem,
-        guess_for(problem, guess, eps),
+        start,
         stages=stages_for(problem, stages_from(form, guess, eps)),
         dynamics=form,
         seconds=seconds,
