@@ -26,7 +26,7 @@ from softground.planning.report import Report, Solution, StageReport
 from softground.planning.stages import Stage, standard_stages
 from softground.planning.trajectory import Trajectory, gait_metrics
 from softground.planning.transcription import Transcription
-from softground.planning.uno import Nlp, Outcome, Progress, optimise
+from softground.planning.uno import REASONS, Nlp, Outcome, Progress, optimise
 
 SAVE_EVERY = 10.0  # s
 KEPT_TRANSCRIPTIONS = 4
@@ -272,7 +272,7 @@ def _report(
     status = "interrupted" if interrupted else "converged" if solved else "feasible" if feasible else "failed"
     return Report(
         status,
-        last.reason,
+        REASONS["converged"] if solved and not interrupted else last.reason,  # a stage may aim at more than was asked
         sum(stage.iterations for stage in stages),
         last.objective,
         last.violation,
