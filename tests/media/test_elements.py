@@ -48,7 +48,8 @@ def fine(medium: Elements, shape: Shape):
     """Every panel of the shape an element."""
     panels = shape.panels()
     moments = np.einsum("eai,eaj->eij", panels.edges, panels.edges) / 3
-    return medium._on(Surface(panels.centre, panels.normal, panels.area, moments), shape, planar=False)
+    corners = np.zeros((len(moments), 1, 3))  # of which nothing is asked
+    return medium._on(Surface(panels.centre, panels.normal, panels.area, moments, corners), shape, planar=False)
 
 
 @cache
