@@ -154,7 +154,7 @@ class ElementsFoot(FootMedium):
         up = rotation[2]
         lean = (moments * up).sum(-1)
         level = foot.depth - self.clearance.astype(dtype)
-        reach = None if self.corners is None else -(in_precision(self.corners, dtype) * up).sum(-1).min(-1)
+        reach = None if self.corners is None else (in_precision(self.corners, dtype) * -up).sum(-1).max(-1)
         depth, shift, share = submerged(level - arm[:, 2], (lean * up).sum(-1), reach)
         lower = (lean[:, None, :] * rotation).sum(-1) * shift[:, None]
         return InGround(arm - lower, normal, depth, share)

@@ -19,7 +19,7 @@ the ground never gives more than it was given, whatever the body does.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import ClassVar, TYPE_CHECKING
 
 import equinox as eqx
 import jax
@@ -53,6 +53,8 @@ class BodyMemory(eqx.Module):
 
 class ViscoElasticBody(FootMedium):
     """The springs and dampers under one body: the fields of `RollingPoints`."""
+
+    at_points: ClassVar[bool] = True
 
     medium: ViscoElastic
     centre: Float[Array, "p 3"]
