@@ -63,9 +63,8 @@ class Group(eqx.Module):
 
     def remember(self, placed: FootInGround, memory: Any, contacts: Contacts, twists, dt) -> Any:
         """What the ground remembers of them after a step."""
-        return jax.vmap(lambda medium, *args: medium.remember(*args, dt))(
-            self.medium, placed, memory, contacts.laws, twists
-        )
+        steps = jnp.broadcast_to(dt, placed.depth.shape)
+        return jax.vmap(each_memory)(self.medium, placed, memory, contacts.laws, twists, steps)
 
     def wrench_in_world(self, placed: FootInGround, wrenches: Float[Array, "f n"]) -> Float[Array, "f 6"]:
         return wrench_in_world(placed, wrenches, self.medium)
@@ -88,6 +87,11 @@ class Group(eqx.Module):
 @jax.jit  # a function of its own, which native code can make loops of
 def each_law(medium: FootMedium, placed: FootInGround, memory: Any, dt: Float[Array, ""]) -> Law:
     return medium.law(placed, memory, dt)
+
+
+@jax.jit
+def each_memory(medium: FootMedium, placed: FootInGround, memory: Any, law: Law, twist: Float[Array, " n"], dt) -> Any:
+    return medium.remember(placed, memory, law, twist, dt)
 
 
 class BodyGroup(Group):
