@@ -34,7 +34,7 @@ FLAT = 2e-5
 
 def counted(depth):
     """The depth that counts and its first and second integral: m, m2, m3."""
-    q, m = jnp.clip(depth / ROUNDING, 0.0, 1.0), jnp.maximum(depth - ROUNDING, 0.0)
+    q, m = jnp.clip(depth * (1 / ROUNDING), 0.0, 1.0), jnp.maximum(depth - ROUNDING, 0.0)
     ramp = ROUNDING * q**4 * (2.5 - 3 * q + q * q) + m
     first = ROUNDING**2 * q**5 * (0.5 - 0.5 * q + q * q / 7) + m * ROUNDING / 2 + m * m / 2
     second = ROUNDING**3 * q**6 * (1 / 12 - q / 14 + q * q / 56)
@@ -53,12 +53,12 @@ def submerged(depth: Float[Array, " e"], variance: Float[Array, " e"], reach: Fl
         inner = jnp.sqrt(0.75 * square / (1 - outer))
         parts = zip(_evenly(depth, jnp.sqrt(farthest)), _evenly(depth, inner), strict=True)
         mean, moment, share = (outer * far + (1 - outer) * near for far, near in parts)
-    return mean, 3 / square * moment / (mean + 1e-9), share
+    return mean, 3 * moment / (square * (mean + 1e-9)), share
 
 
 def _evenly(depth, half):
     """Mean depth that counts, mean of it times how much deeper it is than the centre, and the share in the ground, of
     depths that spread evenly: m, m2, 1."""
     (deep, lower, low), (shallow, upper, high) = counted(depth - FLAT + half), counted(depth - FLAT - half)
-    mean = (lower - upper) / (2 * half)
-    return mean, (lower + upper) / 2 - (low - high) / (2 * half), (deep - shallow) / (2 * half)
+    inverse = 0.5 / half
+    return (lower - upper) * inverse, (lower + upper) / 2 - (low - high) * inverse, (deep - shallow) * inverse
