@@ -34,6 +34,7 @@ from softground.native.program import (
     Value,
     While,
 )
+from softground.native.sharing_memory import with_shared_memory
 from softground.native.traversal import walk
 
 KERNEL = "softground_kernel"
@@ -64,6 +65,7 @@ def kernel_text(program: Program, team: int | None = None) -> str:
 
     team: threads for a row, a power of two up to 32.
     """
+    program = with_shared_memory(program)
     team = team_of(program) if team is None else team
     shared_out = _loop_arrays(program) if team > 1 else frozenset()
     writer = _Writer(program.precision, local_arrays(program), team, shared_out)
