@@ -177,7 +177,7 @@ def _kept_chunk(simulator: Simulator, controller: Controller, start: tuple[State
 
 
 def _lowered_chunk(simulator: Simulator, controller: Controller, start: tuple[State, Any], every: int):
-    """What compiles, when it is first called: ((state, memory), steps) -> ((state, memory), samples in a buffer, tally).
+    """What compiles, when first called: ((state, memory), steps) -> ((state, memory), samples in a buffer, tally).
 
     The simulator is closed over, so that its parameters are constants of the program. The number of steps
     is an argument: one compilation serves every chunk, also the last.
