@@ -17,8 +17,6 @@ import jax
 import jax.numpy as jnp
 
 from softground.arrays import is_known
-from softground.native.calling import platform
-from softground.native.compiling import natively
 
 
 def by_native_code(function: Callable[..., Any], parts: Any, *arrays: Any) -> Any:
@@ -27,6 +25,9 @@ def by_native_code(function: Callable[..., Any], parts: Any, *arrays: Any) -> An
     parts: of what the function is made, constants where they are known. arrays: pytrees of arrays, all inputs. Floats
     of both have the precision of the first float among the arrays.
     """
+    from softground.native.calling import platform  # the compiler is imported where it is used: 0.05 s
+    from softground.native.compiling import natively
+
     platform()
     is_input = (lambda leaf: not is_known(leaf), *[eqx.is_array_like] * len(arrays))
     inputs, constants = eqx.partition((parts, *arrays), is_input)
