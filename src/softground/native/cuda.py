@@ -62,6 +62,7 @@ class _Writer:
     names: dict[Value, str] = field(default_factory=dict)
     functions: dict[Function, str] = field(default_factory=dict)
     pointers: dict[LocalArray, str] = field(default_factory=dict)
+    outside: set[LocalArray] = field(default_factory=set)  # buffers in place, not memory of the thread
     indent: str = ""
     _count: int = 0
     _constant_bytes: int = 0
@@ -141,6 +142,13 @@ def _kernel(writer: _Writer, program: Program) -> None:
     writer.line("const long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x;")
     writer.line("const long long row = thread < rows ? thread : rows - 1;  // all threads meet at barriers")
     values = iter(program.main.parameters)
+    memory = iter(program.memory)
+    for k, buffer in enumerate(program.outputs):
+        if buffer.in_place:
+            array = next(memory)
+            name = writer.pointers[array] = writer.fresh("memory")
+            writer.outside.add(array)
+            writer.line(f"{_stored(buffer)}* const {name} = out{k} + row * {buffer.size};")
     for place, buffer in _places("in", program.inputs):
         value = next(values)
         writer.let(value, f"{place} != 0" if buffer.kind == "bool" else f"({_TYPES[value.kind]}){place}")
@@ -156,7 +164,7 @@ def _kernel(writer: _Writer, program: Program) -> None:
 def _places(stem: str, buffers: Sequence[Buffer]) -> Iterator[tuple[str, Buffer]]:
     """Every number of a row."""
     for k, buffer in enumerate(buffers):
-        for index in range(buffer.size):
+        for index in range(0 if buffer.in_place else buffer.size):
             yield f"{stem}{k}[row * {buffer.size} + {index}]", buffer
 
 
@@ -170,6 +178,8 @@ def _stored(buffer: Buffer) -> str:
 def _place_arrays(writer: _Writer, function: Function) -> None:
     """Give every array of a function its memory, as the function begins."""
     for array in dict.fromkeys(s.array for s in walk(function.body) if isinstance(s, Load | Store)):
+        if array in writer.outside:
+            continue
         if writer.arrays.in_memory(array):
             name = writer.pointers[array] = writer.fresh("memory")
             writer.line(f"{_TYPES[array.kind]} {name}[{array.size}];")
@@ -192,7 +202,8 @@ def _block(writer: _Writer, block: Block, top: bool = False) -> None:
             case Store(array, index, value):
                 place = writer.operand(index)
                 stored = f"{writer.pointers[array]}[{place}] = {writer.operand(value)};"
-                writer.line(f"if ((unsigned){place} < {array.size}u) {stored}")
+                own = "thread == row && " if array in writer.outside else ""  # threads beyond the end repeat a row
+                writer.line(f"if ({own}(unsigned){place} < {array.size}u) {stored}")
             case If():
                 _if(writer, statement)
             case While():

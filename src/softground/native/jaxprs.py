@@ -29,7 +29,8 @@ def evaluate(build: Builder, closed: ClosedJaxpr, inputs: list[Operands]) -> lis
         if not equation.primitive.multiple_results:
             outputs = [outputs]
         for variable, array in zip(equation.outvars, outputs, strict=True):
-            assert np.shape(array) == variable.aval.shape, (name, np.shape(array), variable.aval)
+            agrees = np.shape(array) == variable.aval.shape or build.memory_of(array) is not None
+            assert agrees, (name, np.shape(array), variable.aval)
             known[variable] = array
     return [read(x) for x in jaxpr.outvars]
 

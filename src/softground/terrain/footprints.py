@@ -1,8 +1,8 @@
 """Ground that remembers: prints, rims around them, slopes that slump, and how firm the ground is where it was trodden.
 
 The state of the ground under a robot is a field of cells with two numbers: the height h of its surface over the
-undisturbed one, and its firmness, a factor on the medium's strength, kept as its difference from 1 (`tiles`). Every few
-steps
+undisturbed one, and its firmness, a factor on the medium's strength, kept as its difference from 1 (`window`). Every few
+steps, for each foot that has moved near the ground,
 
 1. a sole takes the cells under it down to itself:  h <- min(h, height of the sole);
 2. a share `rim` of the volume V that it pushed away is laid around it, out to `rim_width` half widths of the sole, most
@@ -43,7 +43,7 @@ from softground.media.base import FootInGround
 from softground.media.smooth import smooth_step
 from softground.robots.shapes import Shape
 from softground.terrain.soles import Soles
-from softground.terrain.tiles import Tiles
+from softground.terrain.window import Window
 
 HEIGHT, FIRMNESS = 0, 1
 #: Share of what exceeds the angle of repose that slides to each neighbour in a sweep: less than 1/4 is stable.
@@ -75,7 +75,7 @@ class Felt(eqx.Module):
 class Prints(eqx.Module):
     """What the ground remembers of the feet of a robot: part of the simulator's state."""
 
-    tiles: Tiles  # heights (m) and firmness less 1 of the cells
+    window: Window  # heights (m) and firmness less 1 of the cells
     age: Float[Array, ""]  # dimensionless: steps since they were last brought up to date
 
 
@@ -118,21 +118,25 @@ class Footprints(eqx.Module):
         """How far from its middle a foot changes the ground, m."""
         return max(shape.farthest + self.rim_width * shape.half_width for shape in shapes)
 
-    def tile_for(self, shapes: Sequence[Shape]) -> int:
-        """Cells along a tile, such that a patch of 3 x 3 holds a foot and its rim wherever it is in the middle one."""
+    def cells_within(self, distance: float) -> int:
+        """Cells on either side of the one that a foot is in whose middles are up to so far from the foot (m)."""
+        return int(np.floor(distance / self.cell + 0.5))
+
+    def patch_side(self, shapes: Sequence[Shape]) -> int:
+        """Cells along a side of the patch that a foot changes, with its rim."""
         reach = self.reach(shapes)
-        tile = int(np.ceil(reach / self.cell))
-        if 3 * tile > self.size:
+        side = 2 * self.cells_within(reach) + 1
+        if side > self.size:
             raise OptionError(
-                f"a foot that reaches {reach:.2f} m with its rim needs {3 * tile} cells of {self.cell:g} m across, "
+                f"a foot that reaches {reach:.2f} m with its rim needs {side} cells of {self.cell:g} m across, "
                 f"got size={self.size}: make the window larger, or its cells"
             )
-        return tile
+        return side
 
     def fresh(self, shapes: Sequence[Shape], dtype) -> Prints:
         """Ground that nobody has been on."""
-        tile = self.tile_for(shapes)
-        return Prints(Tiles.fresh(-(-self.size // tile), tile, 2, dtype), jnp.zeros((), dtype))
+        self.patch_side(shapes)  # raises where the window is too small
+        return Prints(Window.fresh(self.size, 2, dtype), jnp.zeros((), dtype))
 
     def felt_depth(self, foot: FootInGround, level: Float[Array, "*f"]) -> FootInGround:
         """The foot at the depth that its medium is asked for, over ground of this height (m)."""
@@ -140,60 +144,109 @@ class Footprints(eqx.Module):
         wall = self.walls * jnp.maximum(-level, 0.0) * smooth_step(into / self.length)
         return replace(foot, depth=into + wall)
 
-    def matters(self, felt: Felt, feet: FootInGround) -> Bool[Array, ""]:
+    def matters(self, felt: Felt, feet: FootInGround) -> Bool[Array, " f"]:
         """Whether a foot that is in the ground or close to it has moved by more than the ground would notice."""
         near = feet.depth + felt.level > -NEAR
         moved = ((feet.position - felt.place) ** 2).sum(-1) > NOTICED**2
-        return jnp.any(near & moved)
+        return near & moved
 
-    def trodden(self, tiles: Tiles, felt: Felt, feet: FootInGround, shapes: Sequence[Shape]) -> tuple[Tiles, Felt]:
-        """The ground after feet (leading axis) were there, and what they feel of it."""
-        dtype = feet.depth.dtype
-        one, soles = (jax.tree.map(lambda x: jnp.asarray(x, dtype), part) for part in (self, Soles.of(shapes)))
-        places = feet.position[:, :2] / self.cell
-        origins, before = tiles.patches(places)
-        corners = (tiles.corner(places) - places + 0.5) * self.cell
-        after, level, firmness, gap = jax.vmap(one._one_foot)(before, corners, feet, soles)
+    def trodden(
+        self,
+        window: Window,
+        felt: Felt,
+        feet: FootInGround,
+        shapes: Sequence[Shape],
+        only: Bool[Array, " f"] | None = None,
+    ) -> tuple[Window, Felt]:
+        """The ground after feet (leading axis) were there one after the other, and what they feel of it.
+
+        only: feet to which that happens, by default all.
+        """
+        soles = jax.tree.map(lambda x: jnp.asarray(x, feet.depth.dtype), Soles.of(shapes))
+
+        def tread(window: Window, one: tuple[Felt, FootInGround, Soles]) -> tuple[Window, Felt]:
+            return self._trodden_by_one(window, *one, shapes)
+
+        def tread_if(window: Window, one):
+            *foot, acts = one
+            return jax.lax.cond(acts, lambda: tread(window, tuple(foot)), lambda: (window, foot[0]))
+
+        if only is None:
+            return jax.lax.scan(tread, window, (felt, feet, soles))
+        return jax.lax.scan(tread_if, window, (felt, feet, soles, only))
+
+    def _trodden_by_one(
+        self, window: Window, felt: Felt, foot: FootInGround, sole: Soles, shapes: Sequence[Shape]
+    ) -> tuple[Window, Felt]:
+        place = foot.position[:2] / self.cell
+        middle, around = jnp.floor(place), self.cells_within(self.reach(shapes))
+        core = slice(around - (under := self.cells_within(max(shape.farthest for shape in shapes))), around + under + 1)
+        corner = (middle - around - place + 0.5) * self.cell
+        patch = window.patch(middle, around)
+        keeps_firmness = not all(is_known(x) and float(x) == 1 for x in (self.firm, self.loose))
+        height, *firmness = window.read(patch, (HEIGHT, FIRMNESS) if keeps_firmness else (HEIGHT,))
+        one = jax.tree.map(lambda x: jnp.asarray(x, height.dtype), self)
+
+        def each_print(height, firmness, corner, foot, sole):
+            return one._one_foot(height, firmness, corner, foot, sole, core)
+
+        # A function for native code, which makes it once (rows of which there is one).
+        alone = jax.tree.map(lambda x: x[None], (height, firmness, corner, foot, sole))
+        found = jax.vmap(jax.jit(each_print))(*alone)
+        height, firmness, level, factor, gap = jax.tree.map(lambda x: x[0], found)
         left = smooth_step(gap / one.release)
         held_level = jnp.where(left >= 1, level, felt.held_level)
-        held_firmness = jnp.where(left >= 1, firmness, felt.held_firmness)
+        held_firmness = jnp.where(left >= 1, factor, felt.held_firmness)
         now = Felt(
             level=held_level + left * (level - held_level),
-            firmness=held_firmness + left * (firmness - held_firmness),
+            firmness=held_firmness + left * (factor - held_firmness),
             held_level=held_level,
             held_firmness=held_firmness,
-            place=feet.position,
+            place=foot.position,
         )
-        return tiles.changed(origins, before, after), now
+        changed = {HEIGHT: height, FIRMNESS: firmness[0]} if keeps_firmness else {HEIGHT: height}
+        return window.written(patch, changed), now
 
-    def _one_foot(self, patch: Float[Array, "p p c"], corner: Float[Array, "2"], foot: FootInGround, sole: Soles):
-        """The patch (p, p, 2) after a foot, height and firmness of the ground under the foot, and how far it is above.
+    def _one_foot(
+        self,
+        height: Float[Array, "p p"],
+        firmness: list[Float[Array, "p p"]],
+        corner: Float[Array, "2"],
+        foot: FootInGround,
+        sole: Soles,
+        core: slice,
+    ):
+        """A patch after a foot: heights, firmness (or none), both under the foot, and how far the foot is above.
 
-        corner: middle of the first cell, m from the foot.
+        corner: middle of the first cell, m from the foot. core: cells, in both directions, in which the sole may be.
         """
-        steps = np.arange(len(patch)).astype(corner.dtype) * self.cell
+        steps = np.arange(len(height)).astype(corner.dtype) * self.cell
         x, y = (corner[0] + steps)[:, None], (corner[1] + steps)[None, :]
         turn = foot.surface[:2, :2]  # world to surface, for small slopes of the ground
         x, y = turn[0, 0] * x + turn[1, 0] * y, turn[0, 1] * x + turn[1, 1] * y
         outside, depth = sole.under(foot, x, y)
-        height, firmness = patch[..., HEIGHT], patch[..., FIRMNESS]
-        inside = outside <= 0
-        pressed = jnp.where(inside, jnp.minimum(height, -depth), height)
-        volume = (height - pressed).sum()
+        inside, bottom = outside[core, core] <= 0, -depth[core, core]
+        before = height[core, core]
+        pushed = jnp.where(inside, before - jnp.minimum(before, bottom), 0.0)
+        pressed = height.at[core, core].add(-pushed)
         away = jnp.clip(outside / (self.rim_width * sole.half_width), 0.0, 1.0)
         around = away * (1 - away)
-        laid = pressed + self.rim * volume * around / jnp.maximum(around.sum(), 1e-9)
-        settled, sole_height = laid, jnp.where(inside, -depth, jnp.inf)
+        laid = pressed + self.rim * pushed.sum() * around / jnp.maximum(around.sum(), 1e-9)
+        settled = laid
+        held = jnp.full_like(height, jnp.inf).at[core, core].set(jnp.where(inside, bottom, jnp.inf))
         for _ in range(SWEEPS):
-            settled = self._slid(settled, sole_height)
-        firmness = _towards(firmness, self.firm - 1, (height - pressed) / self.length)
-        firmness = _towards(firmness, self.loose - 1, jnp.maximum(settled - pressed, 0.0) / self.length)
-        felt = smooth_step(0.5 - sole.felt(outside) / self.cell)
-        rests = felt * jnp.exp((settled - jnp.where(felt > 0, settled, -jnp.inf).max()) / RESTS)
+            settled = self._slid(settled, held)
+        if firmness:
+            way = jnp.zeros_like(height).at[core, core].set(pushed) / self.length
+            firmer = _towards(firmness[0], self.firm - 1, way)
+            firmness = [_towards(firmer, self.loose - 1, jnp.maximum(settled - pressed, 0.0) / self.length)]
+        reached, ground = sole.felt(outside[core, core]), settled[core, core]
+        felt = smooth_step(0.5 - reached / self.cell)
+        rests = felt * jnp.exp((ground - jnp.where(felt > 0, ground, -jnp.inf).max()) / RESTS)
         share = rests / rests.sum()
-        gap = jnp.where(sole.felt(outside) < 0, -depth - settled, jnp.inf).min()
-        patch = jnp.stack([settled, firmness], axis=-1)
-        return patch, (share * settled).sum(), 1 + (share * firmness).sum(), gap
+        gap = jnp.where(reached < 0, bottom - ground, jnp.inf).min()
+        factor = 1 + (share * firmness[0][core, core]).sum() if firmness else jnp.ones_like(gap)
+        return settled, firmness, (share * ground).sum(), factor, gap
 
     def _slid(self, height: Float[Array, "p p"], sole: Float[Array, "p p"]) -> Float[Array, "p p"]:
         """A sweep in which grains slide down slopes that are too steep, and not where a sole is in the way.
