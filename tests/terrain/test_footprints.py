@@ -12,6 +12,7 @@ from softground import terrain
 from softground.errors import MediumError, OptionError
 from softground.media.base import FootInGround
 from softground.robots.shapes import Box, Cylinder, HalfCylinder, Polygon, Sphere
+from softground.simulation import treading
 from softground.simulation.batch import rollout_batch
 from softground.terrain.footprints import Felt
 from softground.terrain.soles import Soles
@@ -221,6 +222,31 @@ def test_a_batch_is_its_members(dropped):
     for number, start in enumerate(starts):
         alone, _ = roll(start)
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a[number], b, atol=1e-12), together, alone)  # noqa: B023
+
+
+@pytest.mark.parametrize("loose", [1.0, 0.8])
+@pytest.mark.parametrize("in_calls", [False, True])
+def test_native_code_leaves_the_same_prints(loose, in_calls, monkeypatch):
+    """In one call and between calls (where patches are large), of a batch that lands at different times; in the next
+    window too, where what was there is forgotten."""
+    monkeypatch.setattr(treading, "MOST_CELLS", 0 if in_calls else treading.MOST_CELLS)
+    footprints = terrain.Footprints(cell=0.04, size=16, every=5, loose=loose)
+    ground = sg.Ground(sg.sand(), footprints=footprints)
+    by_xla, natively = (sg.Simulator(sg.Robot.load("foot"), ground, backend=backend) for backend in ("xla", "native"))
+    q = jnp.stack([by_xla.initial_state(height=height).q for height in (0.0, 0.02)])
+    states = jax.vmap(lambda q: eqx.tree_at(lambda s: s.q, by_xla.initial_state(), q))(q)
+
+    def after(simulator, states, steps=60):
+        final = jax.jit(lambda states: rollout_batch(simulator, states, None, steps))
+        there = final(states)
+        return there, final(eqx.tree_at(lambda s: s.q, there, q + jnp.array([16 * 0.04, 0.0, 0.0])))
+
+    for expected, found in zip(after(by_xla, states), after(natively, states), strict=True):
+        assert np.asarray(expected.prints.window.cells)[..., 0].min() < -0.005
+        assert (np.asarray(expected.prints.window.cells)[..., 1].min() < 0) == (loose != 1)
+        # Between calls all feet tread, also those that have moved by less than is noticed (m).
+        tolerance = 6e-4 if in_calls else 1e-8
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-7, atol=tolerance), expected, found)  # noqa: B023
 
 
 def test_a_run_is_kept_and_repeated(dropped, tmp_path):

@@ -24,7 +24,6 @@ from softground.native.ordering import ordered
 from softground.native.primitives.functions import call_counts
 from softground.native.program import Buffer, Function, Interface, Program, Value
 from softground.native.scalars import Builder, Operands, kind_of, operands_of
-from softground.native.traversal import all_used
 
 
 def scalarise(function, *example_arguments, in_place: int = 0) -> Program:
@@ -55,22 +54,12 @@ def _scalarised(closed: ClosedJaxpr, in_place: int) -> Program:
     last = len(outputs) - in_place
     main = Function("main", _flat(parameters), build.region.statements, _flat(results[:last]))
     functions = tuple(made.function for made in build.functions.values())
-    _check_in_place(build, (main, *functions), memory, results[last:])
+    if [x.item() for x in memory] != [x.item() if x.ndim == 0 else None for x in results[last:]]:
+        raise NotNative("an array that is changed in place must be returned as it has become, in the same order")
     program = Program(
         build.precision, main, functions, interface.inputs, interface.outputs, tuple(build.memory.values())
     )
     return ordered(with_single_calls_inlined(without_dead_code(program)))
-
-
-def _check_in_place(build: Builder, functions: tuple[Function, ...], memory, results) -> None:
-    """What stands for memory is no number, so nothing may compute with it."""
-    if [x.item() for x in memory] != [x.item() if x.ndim == 0 else None for x in results]:
-        raise NotNative("an array that is changed in place must be returned as it has become, in the same order")
-    if build.memory:
-        for function in functions:
-            used = (x for statement in function.body for x in all_used(statement))
-            if not build.memory.keys().isdisjoint((*used, *function.parameters, *function.results)):
-                raise NotNative("an array that is changed in place may be read and set at indices, and nothing else")
 
 
 def interface_of(closed: ClosedJaxpr, in_place: int = 0) -> Interface:

@@ -99,8 +99,7 @@ def _up_to_date(simulator: Simulator, window: Window, memory: tuple, all_feet: b
     groups = [(number, group) for number, group in enumerate(simulator.groups) if _feels(memory[number])]
     shapes = [simulator.robot.feet[member].shape for _, group in groups for member in group.members]
     feet, felt = _stacked(memory)
-    only = None if all_feet else footprints.matters(felt, feet)
-    window, felt = footprints.trodden(window, felt, feet, shapes, only)
+    window, felt = footprints.trodden(window, felt, feet, shapes, all_feet)
     after, first = list(memory), 0
     for number, group in groups:
         here = slice(first, first := first + len(group.members))

@@ -10,7 +10,8 @@ of the table is not touched, and native code changes it where it is.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -19,10 +20,13 @@ from jaxtyping import Float, Int
 
 from softground.arrays import Array
 
+#: Place of the lap among the numbers of a cell; 0: nothing was here yet.
 LAP = -1
-"""Place of the lap among the numbers of a cell; 0: nothing was here yet."""
 #: Laps along an axis that are told apart: a cell as many windows away would be taken for another.
 LAPS = 1024
+
+
+_INSIDE: dict[str, Any] = {"mode": "promise_in_bounds", "wrap_negative_indices": False}
 
 
 class Patch(NamedTuple):
@@ -48,19 +52,18 @@ class Window(eqx.Module):
         place, lap = _place(index, _side(self.cells))
         return Patch(place[:, None, 0] + place[None, :, 1], lap[:, None, 0] + lap[None, :, 1])
 
-    def read(self, patch: Patch, quantities: tuple[int, ...]) -> list[Float[Array, "p p"]]:
-        """Some quantities of a patch."""
-        cells = jnp.asarray(self.cells)
-        known = cells.at[patch.at, LAP].get(mode="promise_in_bounds") == patch.laps
-        stored = [cells.at[patch.at, k].get(mode="promise_in_bounds") for k in quantities]
-        return [jnp.where(known, one, 0.0) for one in stored]
+    def read(self, patch: Patch) -> list[Float[Array, "p p"]]:
+        """The quantities of a patch."""
+        *stored, laps = jnp.moveaxis(self._at(patch).get(**_INSIDE), -1, 0)
+        return [jnp.where(laps == patch.laps, one, 0.0) for one in stored]
 
-    def written(self, patch: Patch, quantities: dict[int, Float[Array, "p p"]]) -> Window:
-        """With some quantities of a patch set. Others must be zero wherever nobody has been."""
-        cells = jnp.asarray(self.cells)
-        for k, values in {**quantities, LAP: patch.laps}.items():
-            cells = cells.at[patch.at, k].set(values, mode="promise_in_bounds", unique_indices=True)
-        return Window(cells)
+    def written(self, patch: Patch, quantities: Sequence[Float[Array, "p p"]]) -> Window:
+        """With the quantities of a patch set."""
+        cells = jnp.stack([*quantities, patch.laps], axis=-1)
+        return Window(self._at(patch).set(cells, unique_indices=True, **_INSIDE))
+
+    def _at(self, patch: Patch):
+        return jnp.asarray(self.cells).at[patch.at]
 
 
 def _side(cells) -> int:
@@ -72,8 +75,8 @@ def _place(index, size: int):
     lap = jnp.floor(index / size)
     along = (index - size * lap).astype(jnp.int32)
     laps = lap - LAPS * jnp.floor(lap / LAPS)
-    rows, first = np.array([size, 1], np.int32), np.array([0.0, 1.0])
-    return along * rows, laps * np.array([LAPS, 1]).astype(index.dtype) + first.astype(index.dtype)
+    rows, laps_of_rows, one = np.array([size, 1], np.int32), np.array([LAPS, 1.0]), np.array([0.0, 1.0])
+    return along * rows, laps * laps_of_rows.astype(index.dtype) + one.astype(index.dtype)
 
 
 def heights_at(window: Window, places: np.ndarray) -> np.ndarray:

@@ -36,7 +36,7 @@ class TruePrints(Footprints):
         """Let feet (leading axis) be on the ground at a frame."""
         feet = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), feet)
         felt = Felt.fresh(feet) if self._felt is None else self._felt
-        if not self.model.matters(felt, feet).any():
+        if not self.model.acts(felt, feet).any():
             return
         self._window, self._felt = self._trodden(self._window, felt, feet)
         near = {tile for place in np.asarray(feet.position) for tile in self.sheet.tiles_within(place, self.reach)}

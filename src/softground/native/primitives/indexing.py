@@ -150,9 +150,6 @@ def _scatter(combine: str | None):
             _place(build, corners[number], offset)
             for number, offset in zip(windows_.number.ravel().tolist(), windows_.offset.ravel().tolist(), strict=True)
         ]
-        if memory:
-            _set(build, memory, places, updates.ravel().tolist(), combine)
-            return array
         return _updated(build, array, places, updates.ravel().tolist(), combine)
 
     return rule
@@ -164,7 +161,11 @@ def _place(build: Builder, at: Corner, offset: int) -> Operand:
 
 
 def _updated(build: Builder, array: Operands, places, updates, combine: str | None = None) -> Operands:
-    """An array with its elements at some places set to, or combined with, updates."""
+    """An array with its elements at some places set to, or combined with, updates; in place if it is such a one."""
+    memory = build.memory_of(array)
+    if memory:
+        _set(build, memory, places, updates, combine)
+        return array
     flat = array.ravel().tolist()
     if not flat:
         return array
@@ -207,13 +208,16 @@ def _window_places(build: Builder, shape, window, starts: Sequence[Operands]) ->
 @primitive("dynamic_slice")
 def dynamic_slice(build: Builder, equation, inputs):
     array, *starts = inputs
-    size = equation.params["slice_sizes"]
+    size, memory = equation.params["slice_sizes"], build.memory_of(array)
+    places = _window_places(build, equation.invars[0].aval.shape, size, starts)
+    if memory:
+        return operands_of([current(build, memory, x) for x in places], size)
     flat = tuple(array.ravel().tolist())
-    return operands_of([element(build, flat, x) for x in _window_places(build, array.shape, size, starts)], size)
+    return operands_of([element(build, flat, x) for x in places], size)
 
 
 @primitive("dynamic_update_slice")
 def dynamic_update_slice(build: Builder, equation, inputs):
     array, update, *starts = inputs
-    places = _window_places(build, array.shape, update.shape, starts)
+    places = _window_places(build, equation.invars[0].aval.shape, update.shape, starts)
     return _updated(build, array, places, update.ravel().tolist())
