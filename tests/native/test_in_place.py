@@ -1,4 +1,4 @@
-"""Arrays that native code reads and sets at indices where they are: in the interpreter, in JAX, and as a kernel's text."""
+"""Arrays that native code reads and sets at indices where they are: interpreted, in JAX, and as a kernel's text."""
 
 import jax
 import jax.numpy as jnp
@@ -16,8 +16,8 @@ SIZE = 40
 
 
 def wandered(place, steps, field):
-    """A walker that leaves its step's number where it is, and goes on by what it finds there: sets, reads and adds, in a
-    loop and in a branch. Returns the sum of what it found and the field."""
+    """A walker that leaves its step's number where it is, and goes on by what it finds there: sets, reads and adds, in
+    a loop and in a branch. Returns the sum of what it found and the field."""
 
     def turn(k, carry):
         place, total, field = carry
@@ -83,7 +83,8 @@ def test_as_a_kernel(program, expected):
 
 
 @pytest.mark.parametrize(
-    "function", [lambda field: 2 * field, lambda field: (field[0, 0], jnp.zeros_like(field)), lambda field: -field[::-1]]
+    "function",
+    [lambda field: 2 * field, lambda field: (field[0, 0], jnp.zeros_like(field)), lambda field: -field[::-1]],
 )
 def test_nothing_else_can_be_done_with_it(function):
     with pytest.raises(NotNative, match="in place"):

@@ -123,8 +123,8 @@ def _compare(
 class _Softground:
     """Robots at the height of the motion, with random velocities.
 
-    A rollout takes the memory of the states that it is given, as a training loop lets it: what a robot's ground remembers
-    is then nowhere copied. Copies to start from are made outside of what is timed (`ready`).
+    A rollout takes the memory of the states that it is given, as a training loop lets it: what a robot's ground
+    remembers is then nowhere copied. Copies to start from are made outside of what is timed (`ready`).
     """
 
     def __init__(

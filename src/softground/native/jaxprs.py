@@ -9,7 +9,6 @@ from softground.native.errors import NotNative
 from softground.native.primitives.table import PRIMITIVES
 from softground.native.scalars import Builder, Operands
 
-
 #: Primitives that may have an array that is changed in place among their inputs.
 WITH_MEMORY = {
     *("gather", "scatter", "scatter-add", "scatter-sub", "scatter-mul", "scatter-min", "scatter-max"),
@@ -40,7 +39,7 @@ def evaluate(build: Builder, closed: ClosedJaxpr, inputs: list[Operands]) -> lis
         if not equation.primitive.multiple_results:
             outputs = [outputs]
         for variable, array in zip(equation.outvars, outputs, strict=True):
-            agrees = np.shape(array) == variable.aval.shape or build.memory_of(array) is not None
+            agrees = np.shape(array) == variable.aval.shape or build.memory_of(np.asarray(array)) is not None
             assert agrees, (name, np.shape(array), variable.aval)
             known[variable] = array
     return [read(x) for x in jaxpr.outvars]

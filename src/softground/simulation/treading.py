@@ -1,8 +1,8 @@
 """Prints of a robot's feet, kept beside the step.
 
 A step knows what each foot feels of the ground's memory (`State.memory`), not the ground itself. After every few steps
-the ground is brought up to date with where the feet were, and what they feel from there on. Native code does so too, and
-changes the window of cells in place.
+the ground is brought up to date with where the feet were, and what they feel from there on. Native code does so too,
+and changes the window of cells in place.
 """
 
 from __future__ import annotations

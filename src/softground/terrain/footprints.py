@@ -1,8 +1,8 @@
 """Ground that remembers: prints, rims around them, slopes that slump, and how firm the ground is where it was trodden.
 
 The state of the ground under a robot is a field of cells with two numbers: the height h of its surface over the
-undisturbed one, and its firmness, a factor on the medium's strength, kept as its difference from 1 (`window`). Every few
-steps, for each foot that has moved near the ground,
+undisturbed one, and its firmness, a factor on the medium's strength, kept as its difference from 1 (`window`). Every
+few steps, for each foot that has moved near the ground,
 
 1. a sole takes the cells under it down to itself:  h <- min(h, height of the sole);
 2. a share `rim` of the volume V that it pushed away is laid around it, out to `rim_width` half widths of the sole, most
@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -58,6 +59,14 @@ NOWHERE = 1e6  # m
 RESTS = 0.005
 
 
+class Under(NamedTuple):
+    """The ground under a foot."""
+
+    level: Float[Array, ""]  # m
+    firmness: Float[Array, ""]  # factor on the medium's strength
+    gap: Float[Array, ""]  # m, by which the foot is above it
+
+
 class Felt(eqx.Module):
     """What a foot feels of the ground's memory, or several feet along a leading axis."""
 
@@ -73,8 +82,9 @@ class Felt(eqx.Module):
         zero, one = jnp.zeros_like(foot.depth), jnp.ones_like(foot.depth)
         return Felt(zero, one, zero, one, jnp.full_like(foot.position, NOWHERE))
 
-    def now(self, level, firmness, gap, release, place) -> Felt:
-        """What a foot feels at a place (m) over ground of this height and firmness, so far above it (gap, m)."""
+    def now(self, under: Under, release, place) -> Felt:
+        """What a foot feels at a place (m, world) over this ground."""
+        level, firmness, gap = under
         left = smooth_step(gap / release)
         held_level = jnp.where(left >= 1, level, self.held_level)
         held_firmness = jnp.where(left >= 1, firmness, self.held_firmness)
@@ -187,24 +197,25 @@ class Footprints(eqx.Module):
         around, under = self.cells_within(self.reach(shapes)), self.cells_within(farthest)
 
         def tread(window: Window, one: tuple[Felt, FootInGround, Soles]) -> tuple[Window, Felt]:
-            return self._trodden_by_one(window, *one, around, under)
+            return self._trodden_by_one(window, one, around, under)
 
-        def tread_if(window: Window, one):
-            *foot, acts, looks = one
+        def tread_if(window: Window, one) -> tuple[Window, Felt]:
+            foot, acts, looks = one
 
             def feel() -> tuple[Window, Felt]:
-                return window, jax.lax.cond(looks, lambda: self._looked(window, *foot, under), lambda: foot[0])
+                return window, jax.lax.cond(looks, lambda: self._looked(window, foot, under), lambda: foot[0])
 
-            return jax.lax.cond(acts, lambda: tread(window, tuple(foot)), feel)
+            return jax.lax.cond(acts, lambda: tread(window, foot), feel)
 
         if all_feet:
             return jax.lax.scan(tread, window, (felt, feet, soles))
-        return jax.lax.scan(tread_if, window, (felt, feet, soles, self.acts(felt, feet), self.looks(felt, feet)))
+        return jax.lax.scan(tread_if, window, ((felt, feet, soles), self.acts(felt, feet), self.looks(felt, feet)))
 
     def _trodden_by_one(
-        self, window: Window, felt: Felt, foot: FootInGround, sole: Soles, around: int, under: int
+        self, window: Window, one_foot: tuple[Felt, FootInGround, Soles], around: int, under: int
     ) -> tuple[Window, Felt]:
         """around, under: how many cells to either side of its own the foot may change, and its sole may be in."""
+        felt, foot, sole = one_foot
         patch, corner = self._patch(window, foot, around)
         height, *firmness = window.read(patch)
         if self.changes_firmness and not firmness:
@@ -219,15 +230,16 @@ class Footprints(eqx.Module):
         alone = jax.tree.map(lambda x: x[None], (height, firmness, corner, foot, sole))
         found = jax.vmap(jax.jit(each_print))(*alone)
         height, firmness, under_foot = jax.tree.map(lambda x: x[0], found)
-        return window.written(patch, [height, *firmness]), felt.now(*under_foot, one.release, foot.position)
+        return window.written(patch, [height, *firmness]), felt.now(under_foot, one.release, foot.position)
 
-    def _looked(self, window: Window, felt: Felt, foot: FootInGround, sole: Soles, under: int) -> Felt:
+    def _looked(self, window: Window, one_foot: tuple[Felt, FootInGround, Soles], under: int) -> Felt:
         """What a foot feels that does nothing to the ground."""
+        felt, foot, sole = one_foot
         patch, corner = self._patch(window, foot, under)
         height, *firmness = window.read(patch)
         outside, depth = self._sole_over(corner, foot, sole, len(height))
         under_foot = self._under(height, firmness, sole.felt(outside), -depth)
-        return felt.now(*under_foot, jnp.asarray(self.release, height.dtype), foot.position)
+        return felt.now(under_foot, jnp.asarray(self.release, height.dtype), foot.position)
 
     def _patch(self, window: Window, foot: FootInGround, around: int) -> tuple[Patch, Float[Array, "2"]]:
         """Cells about a foot, and the middle of the first of them, m from the foot."""
@@ -259,7 +271,7 @@ class Footprints(eqx.Module):
         inside, bottom = outside[core, core] <= 0, -depth[core, core]
         before = height[core, core]
         pushed = jnp.where(inside, before - jnp.minimum(before, bottom), 0.0)
-        pressed = height.at[core, core].add(-pushed)
+        pressed = jnp.asarray(height).at[core, core].add(-pushed)
         away = jnp.clip(outside / (self.rim_width * sole.half_width), 0.0, 1.0)
         around = away * (1 - away)
         settled = pressed + self.rim * pushed.sum() * around / jnp.maximum(around.sum(), 1e-9)
@@ -279,7 +291,7 @@ class Footprints(eqx.Module):
         firmness: list[Float[Array, "p p"]],
         outside: Float[Array, "p p"],
         bottom: Float[Array, "p p"],
-    ):
+    ) -> Under:
         """Height and firmness of the ground under a foot, and how far the foot is above it.
 
         outside: distance of the cells from where the sole feels the ground; bottom: height of the sole there, m.
@@ -289,7 +301,7 @@ class Footprints(eqx.Module):
         share = rests / rests.sum()
         gap = jnp.where(outside < 0, bottom - ground, jnp.inf).min()
         factor = 1 + (share * firmness[0]).sum() if firmness else jnp.ones_like(gap)
-        return (share * ground).sum(), factor, gap
+        return Under((share * ground).sum(), factor, gap)
 
     def _slid(self, height: Float[Array, "p p"], sole: Float[Array, "p p"]) -> Float[Array, "p p"]:
         """A sweep in which grains slide down slopes that are too steep, and not where a sole is in the way.

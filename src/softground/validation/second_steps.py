@@ -112,7 +112,7 @@ def _walked(footprints: Footprints, foot: Shape, feet: FootInGround):
     start = footprints.fresh([foot], feet.depth.dtype).window, Felt.fresh(jax.tree.map(lambda x: x[0], feet))
 
     def step(carry, one):
-        ground, felt = footprints.trodden(*carry, one, [foot])
+        ground, felt = footprints.trodden(carry[0], carry[1], one, [foot])
         return (ground, felt), (felt.level[0], felt.firmness[0])
 
     (ground, _), felt = jax.lax.scan(step, start, feet)
