@@ -49,7 +49,7 @@ REWARDS: dict[str, Callable[[Moment], Float[Array, ""]]] = {
     "swings": _swings,  # s
     "clearance": _clearance,  # m2 m/s
     "slip": lambda m: (m.slip**2 * (m.load > TOUCH)).sum(),  # (m/s)^2
-    "posture": lambda m: _squares(m.joints),  # rad2
+    "near_posture": lambda m: jnp.exp(-_squares(m.joints)),  # 0 to 1
     "stillness": lambda m: jnp.abs(m.joints).sum() * ~m.told,  # rad
     "alive": lambda m: jnp.ones_like(m.height),
     "ended": lambda m: m.ended.astype(m.height.dtype),
