@@ -78,6 +78,10 @@ class Policy(eqx.Module):
                 x = ACTIVATIONS[self.activation](x)
         return jnp.tanh(x) if self.squash else x
 
+    def without_card(self) -> Policy:
+        """The same numbers alone: policies of one size then share compiled programs."""
+        return Policy(self.mean, self.deviation, self.layers, self.activation, self.squash)
+
     def save(self, path: str | Path) -> Path:
         """Write it to a file (.npz), whole."""
         arrays: dict[str, Any] = {"mean": self.mean, "deviation": self.deviation}
