@@ -37,7 +37,7 @@ class Settings:
     hidden: tuple[int, ...] = (256, 128, 64)  # numbers of the hidden layers, of actor and critic
     noise: float = 1.0  # of actions, at the start
     learning_rate: float = 1e-3
-    entropy: float = 0.005
+    entropy: float = 0.01
     epochs: int = 5
     batches: int = 4
     discount: float = 0.99
@@ -130,7 +130,7 @@ class Training:
             "episode_reward": float(last["reward"].mean()),
             "collect_seconds": collected - began,
             "learn_seconds": ended - collected,
-            "noise": float(self.ppo.get_policy().output_std.mean()),
+            "noise": float(self.ppo.get_policy().output_std.detach().mean()),
             "learning_rate": float(self.ppo.learning_rate),
             **{f"loss/{name}": float(value) for name, value in losses.items()},
             **dict(zip(self.env.names, means, strict=True)),
