@@ -160,7 +160,7 @@ class Environment:
         dtype, info, before = state.data.q.dtype, state.info, state.data
         action = action.astype(dtype)
         told = jnp.isfinite(action).all()
-        action = jnp.where(told, action, info["action"])
+        action = jnp.where(told, jnp.clip(action, -self.task.action_bound, self.task.action_bound), info["action"])
         rng, of_push, of_command, of_noise = jax.random.split(info["rng"], 4)
         anew = info["steps"] % self._every == self._every - 1
         simulator = self._on(info["ground"])

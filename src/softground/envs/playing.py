@@ -38,7 +38,7 @@ class PolicyController(eqx.Module):
     surface: Surface
     driven: Driven = eqx.field(static=True)
     observations: tuple[str, ...] = eqx.field(static=True)
-    period: float = eqx.field(static=True)  # s
+    bound: float = eqx.field(static=True)  # of actions
 
     def init(self, state: Physics) -> Float[Array, " nu"]:
         return jnp.zeros(self.driven.robot.nu, state.q.dtype)
@@ -47,7 +47,7 @@ class PolicyController(eqx.Module):
         command = jnp.asarray(self.command, state.q.dtype)
         moment = self.driven.seen(state, self.surface, action, command)
         seen = jnp.concatenate([OBSERVATIONS[name](moment) for name in self.observations])
-        action = self.policy(seen).astype(state.q.dtype)
+        action = jnp.clip(self.policy(seen).astype(state.q.dtype), -self.bound, self.bound)
         return action, self.driven.control(action)
 
 
@@ -61,7 +61,7 @@ def controller_of(policy: Policy, env: Environment, command: Any = (0.5, 0.0, 0.
     if command.shape != (3,) or not np.isfinite(command).all():
         raise OptionError(f"a command is three finite numbers (m/s, m/s, rad/s), got {command.tolist()}")
     surface = env.grounds.ground.surface
-    return PolicyController(policy, command, surface, env.driven, tuple(env.task.observations), env.dt)
+    return PolicyController(policy, command, surface, env.driven, tuple(env.task.observations), env.task.action_bound)
 
 
 class Episodes(NamedTuple):

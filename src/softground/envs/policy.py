@@ -30,7 +30,8 @@ ACTIVATIONS = {"elu": jax.nn.elu, "swish": jax.nn.swish, "relu": jax.nn.relu, "t
 class Policy(eqx.Module):
     """Observation -> action: a network of layers, on observations less their mean over their deviation.
 
-    card: what it is for ("task", "observations") and where it comes from. squash: whether actions pass through a tanh.
+    card: what it is for ("task", "observations") and where it comes from. bound: actions are bound x tanh of what the network
+    says; None: just that, as the environment cuts it.
 
     >>> import numpy as np, softground as sg
     >>> zeros = [(np.zeros((12, 48)), np.zeros(12))]
@@ -43,7 +44,7 @@ class Policy(eqx.Module):
     deviation: Float[Array, " k"]
     layers: tuple[tuple[Float[Array, "m n"], Float[Array, " m"]], ...]  # weights and biases, first layer first
     activation: str = eqx.field(static=True)
-    squash: bool = eqx.field(static=True)
+    bound: float | None = eqx.field(static=True)
     card: Mapping[str, Any] = eqx.field(static=True)
 
     def __init__(
@@ -52,14 +53,14 @@ class Policy(eqx.Module):
         deviation: Array,
         layers: Sequence[tuple[Array, Array]],
         activation: str = "elu",
-        squash: bool = False,
+        bound: float | None = None,
         card: Mapping[str, Any] | None = None,
     ):
         if activation not in ACTIVATIONS:
             raise OptionError(unknown_name("activation", activation, ACTIVATIONS))
         self.mean, self.deviation = mean, deviation
         self.layers = tuple((weights, biases) for weights, biases in layers)
-        self.activation, self.squash, self.card = activation, squash, _Card(card or {})
+        self.activation, self.bound, self.card = activation, bound, _Card(card or {})
         width = len(mean)
         for number, (weights, biases) in enumerate(self.layers):
             if weights.shape[1] != width or biases.shape != weights.shape[:1]:
@@ -76,18 +77,18 @@ class Policy(eqx.Module):
             x = x @ weights.T + biases
             if number < len(self.layers) - 1:
                 x = ACTIVATIONS[self.activation](x)
-        return jnp.tanh(x) if self.squash else x
+        return x if self.bound is None else self.bound * jnp.tanh(x)
 
     def without_card(self) -> Policy:
         """The same numbers alone: policies of one size then share compiled programs."""
-        return Policy(self.mean, self.deviation, self.layers, self.activation, self.squash)
+        return Policy(self.mean, self.deviation, self.layers, self.activation, self.bound)
 
     def save(self, path: str | Path) -> Path:
         """Write it to a file (.npz), whole."""
         arrays: dict[str, Any] = {"mean": self.mean, "deviation": self.deviation}
         for number, (weights, biases) in enumerate(self.layers):
             arrays |= {f"weights_{number}": weights, f"biases_{number}": biases}
-        about = {"format": FORMAT, "activation": self.activation, "squash": self.squash, "card": dict(self.card)}
+        about = {"format": FORMAT, "activation": self.activation, "bound": self.bound, "card": dict(self.card)}
         text = np.frombuffer(json.dumps(about).encode(), np.uint8)
         path = Path(path).with_suffix(".npz")
         arrays = {name: np.asarray(array) for name, array in arrays.items()}
@@ -111,7 +112,7 @@ class Policy(eqx.Module):
             )
         count = sum(name.startswith("weights_") for name in arrays)
         layers = [(arrays[f"weights_{k}"], arrays[f"biases_{k}"]) for k in range(count)]
-        return cls(arrays["mean"], arrays["deviation"], layers, about["activation"], about["squash"], about["card"])
+        return cls(arrays["mean"], arrays["deviation"], layers, about["activation"], about["bound"], about["card"])
 
     def check_fits(self, env: Environment) -> None:
         """OptionError unless the policy was made for what this environment shows and takes."""

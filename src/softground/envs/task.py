@@ -49,7 +49,8 @@ class Start:
 class Task:
     """What a robot is to do: how it is driven, what it sees, what is rewarded, what ends an episode.
 
-    An action (-1 to 1, and beyond) is an offset of the joints from the posture, tracked by PD control until the next.
+    An action is an offset of the joints from the posture, in units of `action_scale` and at most `action_bound` of them,
+    tracked by PD control until the next.
     Observations are names of `observations.OBSERVATIONS` with the noise (+-, uniform) on each; those of the critic have
     none. Rewards are names of `rewards.REWARDS` with weights; the sum is multiplied by `reward_scale` and is at least
     `least_reward`. Endings are names of `endings.ENDINGS` with limits.
@@ -72,6 +73,7 @@ class Task:
     endings: Mapping[str, float]
     reward_scale: float
     least_reward: float | None = None
+    action_bound: float = 4.0  # actions beyond are cut
     commands: Commands = Commands()
     start: Start = Start()
     kp: float | None = None  # N m/rad; None: from the robot's inertia (`control.posture.pd_gains`)

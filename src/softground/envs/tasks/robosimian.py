@@ -19,6 +19,7 @@ ROBOSIMIAN = Task(
     period=0.005,
     seconds=9.0,  # the horizon of the paper's planner
     action_scale=0.5,
+    action_bound=1.0,
     commands=Commands(forward=(0.4, 0.4), seconds=9.0),
     start=Start(height=0.0, joints=0.01),
     observations={"planar_base": 0.0, "joints": 0.0, "speeds": 0.0, "feet": 0.0, "torque": 0.0},
