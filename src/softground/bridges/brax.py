@@ -36,11 +36,18 @@ class BraxBatch:
 
     def reset(self, rng: Array) -> State:
         """Beginnings of episodes, one for each key."""
-        return jax.vmap(self.env.reset)(rng)
+        return _with_brax_names(jax.vmap(self.env.reset)(rng))
 
     def step(self, state: State, action: Float[Array, "n nu"]) -> State:
         """One action later."""
-        return jax.vmap(self.env.step)(state, self.unwrapped.task.action_bound * action)
+        return _with_brax_names(jax.vmap(self.env.step)(state, self.unwrapped.task.action_bound * action))
+
+
+def _with_brax_names(state: State) -> State:
+    """The state with what Brax's PPO looks for beside `truncation`: of the last episode that ended."""
+    last = state.info["last_episode"]
+    lengths = {"sum_reward": last["reward"], "length": last["length"].astype(last["reward"].dtype)}
+    return state.replace(info=state.info | {"episode_metrics": lengths, "episode_done": state.done})
 
 
 def wrap(env: Environment, episode_length: int, action_repeat: int = 1, randomization_fn: Any = None) -> BraxBatch:
