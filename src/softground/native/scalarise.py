@@ -16,6 +16,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 import softground.native.primitives  # noqa: F401  (fills the table)
+from softground.native.copies import without_copies
 from softground.native.dead_code import without_dead_code
 from softground.native.inlining import with_single_calls_inlined
 from softground.native.jaxprs import evaluate
@@ -53,7 +54,8 @@ def _scalarised(closed: ClosedJaxpr) -> Program:
         tuple(map(_buffer, inputs)),
         tuple(map(_buffer, outputs)),
     )
-    return ordered(with_single_calls_inlined(without_dead_code(program)))
+    inlined = with_single_calls_inlined(without_dead_code(program))
+    return ordered(without_dead_code(without_copies(inlined)))
 
 
 def interface_of(closed: ClosedJaxpr) -> Interface:

@@ -74,10 +74,10 @@ def _in_calls(simulator: Simulator, controller: Any, states: State, memories: An
 def _several(parts: tuple[Simulator, Any], state: State, memory: Any, count: Any) -> tuple[State, Any]:
     """`count` steps, at most `STEPS_A_CALL`; a loop of known length, through which derivatives can go back."""
     simulator, controller = parts
-    by_xla = simulator.with_backend("xla")  # of which native code is made
+    source = simulator.source_of_native()
 
     def advance(carry, k):
-        return jax.lax.cond(k < count, lambda: _advance((by_xla, controller), *carry), lambda: carry), None
+        return jax.lax.cond(k < count, lambda: _advance((source, controller), *carry), lambda: carry), None
 
     return jax.lax.scan(advance, (state, memory), jnp.arange(STEPS_A_CALL, dtype=jnp.int32))[0]
 

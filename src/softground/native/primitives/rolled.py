@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from softground.native.memory import current, keep
+from softground.native.memory import keep
 from softground.native.program import Constant, ForEach, LocalArray, Store, Value
 from softground.native.scalars import Builder, Operands, Region, numbers_of, operands_of
 from softground.native.sums import products, total
@@ -62,5 +62,5 @@ def _rolled(build: Builder, matrix: Operands, vectors: Operands) -> Operands:
             build.add(Store(memory, index, total(build, terms)))
     build.add(ForEach(index, count, body.statements, (), (), ()))
     return operands_of(
-        [current(build, memory, build.int(k)) for memory in memories for k in range(count)], (len(vectors), count)
+        [build.load(memory, build.int(k)) for memory in memories for k in range(count)], (len(vectors), count)
     )
