@@ -4,8 +4,8 @@
     python scripts/train_go1.py FOLDER --only sand              # one of them
     python scripts/train_go1.py FOLDER --only judge             # policies that are in FOLDER
 
-Prints, and writes to FOLDER/report.json: actions a second of all robots with physics alone and with PPO, the course of the
-training, and survival and tracking with 95 % intervals. FOLDER/sand.npz and FOLDER/firm.npz are the policies.
+Prints, and writes to FOLDER/report.json: actions a second of all robots with physics alone and with PPO, the course of
+the training, survival and tracking with 95 % intervals. FOLDER/sand.npz and FOLDER/firm.npz are the policies.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ def trained(name: str, arguments: argparse.Namespace, report: dict) -> None:
     """Train on one ground for as long as was said, and keep the policy."""
     env = make("go1", name, TRAINED_ON[name])
     rate = physics_rate(env, arguments.robots, arguments.timed)
-    print(f"{name}: physics alone {rate:,.0f} actions/s ({rate * env.steps:,.0f} steps/s), {arguments.robots} robots", flush=True)
+    print(
+        f"{name}: physics alone {rate:,.0f} actions/s ({rate * env.steps:,.0f} steps/s), {arguments.robots} robots",
+        flush=True,
+    )
     began = time.perf_counter()
     training = Training(env, Settings(robots=arguments.robots, steps=arguments.steps), seed=arguments.seed)
     course, collected, total = [], 0.0, 0.0

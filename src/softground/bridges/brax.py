@@ -1,12 +1,12 @@
 """Brax's PPO on softground's environments: what its `train` takes, and its result as a policy (extra [rl]).
 
-    from brax.training.agents.ppo import networks, train
-    from softground.bridges.brax import network_factory, policy_of, wrap
+from brax.training.agents.ppo import networks, train
+from softground.bridges.brax import network_factory, policy_of, wrap
 
-    env = sg.envs.make("go1", "sand")
-    _, params, _ = train.train(env, num_timesteps=..., episode_length=env.task.actions, wrap_env_fn=wrap,
-                               network_factory=network_factory())
-    policy_of(params, env).save("go1.npz")
+env = sg.envs.make("go1", "sand")
+_, params, _ = train.train(env, num_timesteps=..., episode_length=env.task.actions, wrap_env_fn=wrap,
+                           network_factory=network_factory())
+policy_of(params, env).save("go1.npz")
 """
 
 from __future__ import annotations

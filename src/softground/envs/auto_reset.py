@@ -14,7 +14,7 @@ from softground.envs.environment import Environment, State
 class AutoReset:
     """An environment in which episodes follow one another, with the same two functions.
 
-    In a state with `done` the reward and the metrics are of the episode that has ended, everything else of the next one;
+    In a state with `done` the reward and the metrics are of the episode that has ended, everything else of the next;
     `info["truncation"]` is 1 where only time was up, `info["final_obs"]` holds the last observations of the episode,
     and `info["episode"]` its number of actions and sum of rewards so far. Every episode has a ground of its own.
 

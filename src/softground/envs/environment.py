@@ -22,11 +22,11 @@ from jaxtyping import Float
 
 from softground.arrays import Array
 from softground.contact import BatchNewton, Newton
+from softground.envs.endings import ENDINGS
 from softground.envs.grounds import Grounds, Parameters
 from softground.envs.moment import TOUCH, Driven, Moment, set_down, with_feet
 from softground.envs.observations import OBSERVATIONS
 from softground.envs.rewards import REWARDS
-from softground.envs.endings import ENDINGS
 from softground.envs.task import Task
 from softground.errors import OptionError
 from softground.media.base import Medium
@@ -81,17 +81,15 @@ class Environment:
         self.task = task
         robot = Robot.load(task.robot, lock=task.lock, posture=task.posture)
         if not robot.feet:
-            raise OptionError(f"{task.robot} has no feet to stand on the ground with: name them in Robot.load(feet=...)")
+            raise OptionError(
+                f"{task.robot} has no feet to stand on the ground with: name them in Robot.load(feet=...)"
+            )
         own = dict(task.vary) if ground is None and vary is None else {}
         self.grounds = Grounds(ground or task.ground, own if vary is None else vary, robot)
         on_cpu = jax.default_backend() == "cpu"
-        self.simulator = Simulator(
-            robot,
-            self.grounds.ground,
-            task.dt,
-            solver=Newton() if on_cpu else BatchNewton(),
-            backend="native" if backend == "auto" else backend,
-        )
+        solver = Newton() if on_cpu else BatchNewton()
+        simulator = Simulator(robot, self.grounds.ground, task.dt, solver=solver, backend=backend)
+        self.simulator = simulator.with_backend("native") if simulator.backend == "auto" else simulator
         self.driven = Driven.of(robot, task.kp, task.kd, task.action_scale, self._names("feet"))
         self.steps = steps_in_period(task.dt, task.period)
         self._up = vertical_coordinate(robot)
@@ -129,7 +127,7 @@ class Environment:
         rng, of_ground, of_start, of_command, of_noise = jax.random.split(rng, 5)
         drawn = self.grounds.draw(of_ground, dtype)
         values = drawn | {name: jnp.asarray(value, dtype) for name, value in (ground or {}).items()}
-        simulator = self._on(values)
+        simulator = self.on(values)
         data = self._begun(simulator, self._started(of_start, dtype))
         action = jnp.zeros(self.action_size, dtype)
         command = self._drawn_command(of_command, dtype)
@@ -145,7 +143,7 @@ class Environment:
             "steps": jnp.zeros((), jnp.int32),
         }
         zero = jnp.zeros((), dtype)
-        metrics = {f"reward/{name}": zero for name in self.task.rewards}
+        metrics: dict[str, Array] = {f"reward/{name}": zero for name in self.task.rewards}
         metrics |= {"invalid": zero, "not_converged": zero}
         return State(data, self._observed(moment, of_noise), zero, zero, metrics, info)
 
@@ -154,7 +152,7 @@ class Environment:
         action = jnp.asarray(action)
         if action.shape != (self.action_size,):
             raise OptionError(
-                f"an action of {self.task.name} must have shape ({self.action_size},), one number for every actuator, got "
+                f"an action of {self.task.name} must have shape ({self.action_size},), a number for every actuator, got "
                 f"{action.shape}: for a batch use jax.vmap(env.step)"
             )
         dtype, info, before = state.data.q.dtype, state.info, state.data
@@ -163,7 +161,7 @@ class Environment:
         action = jnp.where(told, jnp.clip(action, -self.task.action_bound, self.task.action_bound), info["action"])
         rng, of_push, of_command, of_noise = jax.random.split(info["rng"], 4)
         anew = info["steps"] % self._every == self._every - 1
-        simulator = self._on(info["ground"])
+        simulator = self.on(info["ground"])
         after, record = simulator.hold(before, self.driven.control(action), self.steps)
         sound = record.finite & jnp.isfinite(after.q).all() & jnp.isfinite(after.v).all()
         after, record = jax.tree.map(
@@ -176,7 +174,7 @@ class Environment:
         ended = jnp.any(jnp.stack([*over, ~sound, ~told]))
         moment = moment._replace(ended=ended)
         worth = {name: weight * REWARDS[name](moment) for name, weight in self.task.rewards.items()}
-        reward = self.task.reward_scale * sum(worth.values())
+        reward = self.task.reward_scale * jnp.stack(list(worth.values())).sum()
         if self.task.least_reward is not None:
             reward = jnp.maximum(reward, self.task.least_reward)
         metrics = {f"reward/{name}": value.astype(dtype) for name, value in worth.items()}
@@ -193,7 +191,7 @@ class Environment:
 
     # -- parts -------------------------------------------------------------------------------------------
 
-    def _on(self, values: Parameters) -> Simulator:
+    def on(self, values: Parameters) -> Simulator:
         """The simulator on the ground with these parameters."""
         return eqx.tree_at(lambda one: one.ground, self.simulator, self.grounds.with_parameters(values))
 
@@ -237,7 +235,7 @@ class Environment:
         if not self.task.push or self.robot.tree.joint_type[0] != FREE:
             return data
         push = self.task.push * _between(key, (2,), data.v.dtype)
-        return dataclasses.replace(data, v=data.v.at[:2].add(jnp.where(now, push, 0.0)))
+        return dataclasses.replace(data, v=jnp.asarray(data.v).at[:2].add(jnp.where(now, push, 0.0)))
 
     def _moment(self, state: State, simulator: Simulator, after: Physics, record, action: Array) -> Moment:
         """The moment at the end of a period."""

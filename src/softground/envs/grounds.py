@@ -112,7 +112,9 @@ class Grounds:
 
 
 def _numbers_of(medium: Medium) -> list[str]:
-    own = [name for name, value in vars(medium).items() if isinstance(value, np.ndarray | jax.Array) and not np.ndim(value)]
+    own = [
+        name for name, value in vars(medium).items() if isinstance(value, np.ndarray | jax.Array) and not np.ndim(value)
+    ]
     return [*own, *(["strength"] if "strength" not in own and isinstance(medium, ViscoElastic) else [])]
 
 
@@ -146,8 +148,9 @@ def _checked(name: str, given: Any) -> tuple[float, float]:
 def _as_ground(ground: str | Medium | Ground, robot: Robot | None) -> Ground:
     if isinstance(ground, Ground):
         return ground
-    if isinstance(ground, str):
-        ground = medium_of(ground, robot)
-        if jnp.zeros(()).dtype == jnp.float32 and hasattr(ground, "eps"):
-            ground = eqx.tree_at(lambda medium: medium.eps, ground, np.asarray(EPS_SINGLE))
-    return Ground(ground)
+    if isinstance(ground, Medium):
+        return Ground(ground)
+    medium: Any = medium_of(ground, robot)
+    if jnp.zeros(()).dtype == jnp.float32 and hasattr(medium, "eps"):
+        medium = eqx.tree_at(lambda one: one.eps, medium, np.asarray(EPS_SINGLE))
+    return Ground(medium)

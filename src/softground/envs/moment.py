@@ -1,16 +1,15 @@
-"""Moment: what there is to see of a robot between two actions. Observations, rewards and endings look at nothing else."""
+"""Moment: what there is to see of a robot between two actions; observations, rewards, endings look at nothing else."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
-from softground.arrays import Array
+from softground.arrays import Array, is_known
 from softground.contact.feet import feet_in_ground
 from softground.control.posture import actuator_positions, pd_gains
 from softground.robots import Robot
@@ -85,9 +84,9 @@ class Driven:
     @classmethod
     def of(cls, robot: Robot, kp: float | None, kd: float | None, scale: float, sees_feet: bool) -> Driven:
         """Gains (N m/rad, N m s/rad) of all actuators; None: those that follow from the robot's inertia."""
-        own = pd_gains(robot) if kp is None or kd is None else (None, None)
-        gains = [given * np.ones(robot.nu) if given is not None else mine for given, mine in zip((kp, kd), own, strict=True)]
-        return cls(robot, np.asarray(actuator_positions(robot, robot.posture)), *gains, scale, sees_feet)
+        stiff, damped = pd_gains(robot) if kp is None or kd is None else (np.full(robot.nu, kp), np.full(robot.nu, kd))
+        posture = actuator_positions(robot, np.asarray(robot.posture))
+        return cls(robot, np.asarray(posture), stiff, damped, scale, sees_feet)
 
     def control(self, action: Float[Array, " nu"]) -> Control:
         """Joint references of an action."""
@@ -105,9 +104,7 @@ class Driven:
         """Positions (rad) and speeds (rad/s) of the actuated joints."""
         return actuator_positions_of(self.robot, state.q), state.v[np.array(self.robot.actuated)]
 
-    def seen(
-        self, state: State, surface: Surface, action: Float[Array, " nu"], command: Float[Array, "3"]
-    ) -> Moment:
+    def seen(self, state: State, surface: Surface, action: Float[Array, " nu"], command: Float[Array, "3"]) -> Moment:
         """What the robot itself and its surroundings show in a state; of its feet on the ground nothing yet."""
         dtype, count = state.q.dtype, len(self.robot.feet)
         position, rotation, linear, angular = base_of(self.robot, state)
@@ -150,7 +147,7 @@ def actuator_positions_of(robot: Robot, q: Float[Array, " nq"]) -> Float[Array, 
 
 
 def base_of(robot: Robot, state: State) -> tuple[Array, Array, Array, Array]:
-    """Position (m), rotation and linear velocity (m/s) of the base in the world, angular velocity (rad/s) in its frame."""
+    """Position (m), rotation, linear velocity (m/s) of the base in the world; angular velocity (rad/s) in its frame."""
     q, v = state.q, state.v
     if robot.tree.joint_type[0] == FREE:
         return q[:3], quaternion_matrix(q[3:7]), v[:3], v[3:6]
@@ -188,11 +185,11 @@ def set_down(simulator: Simulator, q: Float[Array, " nq"], height: float, up: in
     One shift does on level ground; a slope leaves 1 - cos(slope) of the way to the next.
     """
     for _ in range(1 if is_level(simulator.ground.surface) else 4):
-        q = q.at[up].add(feet_in_ground(simulator.robot, q, simulator.ground.surface).depth.max() + height)
+        q = jnp.asarray(q).at[up].add(feet_in_ground(simulator.robot, q, simulator.ground.surface).depth.max() + height)
     return q
 
 
 def is_level(surface: Surface) -> bool:
     """Whether a surface is known to be a level plane."""
     slope = getattr(surface, "slope", None)
-    return slope is not None and not isinstance(slope, jax.core.Tracer) and not np.any(np.asarray(slope))
+    return slope is not None and is_known(slope) and not np.any(np.asarray(slope))

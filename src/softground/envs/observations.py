@@ -25,7 +25,9 @@ OBSERVATIONS: dict[str, Callable[[Moment], Float[Array, " n"]]] = {
     "torque": lambda m: m.torque,  # N m, of the PD controllers
     "air_time": lambda m: m.air_time,  # s
     "ground": lambda m: m.ground,  # parameters that vary, 0 to 1
-    "planar_base": lambda m: jnp.stack([m.height, m.pitch, m.linear[0], m.linear[2], m.angular[1]]),  # m, rad, m/s, rad/s
+    "planar_base": lambda m: jnp.stack(
+        [m.height, m.pitch, m.linear[0], m.linear[2], m.angular[1]]
+    ),  # m, rad, m/s, rad/s
     "feet": lambda m: m.feet,  # m, rad: of the feet from the base
 }
 """To add one, write a line here and name it in a task."""

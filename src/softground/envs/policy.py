@@ -30,8 +30,8 @@ ACTIVATIONS = {"elu": jax.nn.elu, "swish": jax.nn.swish, "relu": jax.nn.relu, "t
 class Policy(eqx.Module):
     """Observation -> action: a network of layers, on observations less their mean over their deviation.
 
-    card: what it is for ("task", "observations") and where it comes from. bound: actions are bound x tanh of what the network
-    says; None: just that, as the environment cuts it.
+    card: what it is for ("task", "observations") and where it comes from. bound: actions are bound x tanh of what the
+    network says; None: just that, as the environment cuts it.
 
     >>> import numpy as np, softground as sg
     >>> zeros = [(np.zeros((12, 48)), np.zeros(12))]

@@ -187,9 +187,7 @@ class Simulator(eqx.Module):
         """Advance by one time step, without a record of it, which native code then does not make."""
         return self._stepped(lambda *step: (Simulator._step_by_xla(*step)[0],), state, control)[0]
 
-    def hold(
-        self, state: State, control: Control | Float[Array, " nu"] | None, steps: int
-    ) -> tuple[State, Record]:
+    def hold(self, state: State, control: Control | Float[Array, " nu"] | None, steps: int) -> tuple[State, Record]:
         """Advance by several steps under one control, which native code does in one call; the record of the last.
 
         >>> import softground as sg

@@ -8,7 +8,7 @@ from softground.envs.tasks import TASKS
 
 __all__ = ["AntOnGround", "TaskEnv", "TaskVectorEnv", "Walker2dOnGround"]
 
-_OWN = {"Go1": "go1", "ANYmal": "anymal", "G1": "g1", "RoboSimian": "robosimian"}
+_OWN: dict[str, str] = {"Go1": "go1", "ANYmal": "anymal", "G1": "g1", "RoboSimian": "robosimian"}
 
 for _name, _made in {"Ant": AntOnGround, "Walker2d": Walker2dOnGround}.items():
     _id = f"softground/{_name}-v0"
@@ -19,8 +19,8 @@ for _name, _task in _OWN.items():
     if _id not in gymnasium.registry:
         gymnasium.register(
             _id,
-            entry_point=TaskEnv,
-            vector_entry_point=TaskVectorEnv,
+            entry_point="softground.bridges.gymnasium.tasks:TaskEnv",
+            vector_entry_point="softground.bridges.gymnasium.tasks:TaskVectorEnv",
             max_episode_steps=TASKS[_task].actions,
             kwargs={"task": _task},
         )

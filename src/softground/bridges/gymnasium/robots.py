@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+
 import gymnasium
 import jax
 import jax.numpy as jnp
@@ -53,7 +54,7 @@ class Robots:
         return self._step(state, actions.astype(state.reward.dtype))
 
     def picture(self, state: State, robot: int = 0) -> np.ndarray:
-        """(height, width, 3) bytes: a robot on its ground, by MuJoCo's renderer, or from the side where there is none."""
+        """(height, width, 3) bytes: a robot on its ground, by MuJoCo's renderer; from the side where there is none."""
         play = self._moment(jax.tree.map(lambda leaf: leaf[robot], state))
         backend = find_backend()
         if backend is None:

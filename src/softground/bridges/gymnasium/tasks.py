@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -34,7 +34,7 @@ class TaskEnv(gymnasium.Env):
     (12,)
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(MODES)}
+    metadata: dict[str, Any] = {"render_modes": list(MODES)}  # noqa: RUF012 - as Gymnasium declares it
 
     def __init__(
         self,
@@ -82,7 +82,10 @@ class TaskVectorEnv(VectorEnv):
     `info["final_obs"]` has the last observation of the episode.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(MODES), "autoreset_mode": AutoresetMode.SAME_STEP}
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        "render_modes": list(MODES),
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+    }
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Checkpoints of a training: nested dictionaries and lists of tensors and numbers, as a file of NumPy's without pickle."""
+"""Checkpoints of a training: nested dictionaries and lists of tensors and numbers, in a file of NumPy's, no pickle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMAT = "softground checkpoint 1"
 
 def save_checkpoint(path: Path, content: dict[str, Any]) -> Path:
     """Write a checkpoint, whole."""
-    arrays: dict[str, np.ndarray] = {}
+    arrays: dict[str, Any] = {}
     text = json.dumps({"format": FORMAT, "content": _taken_apart(content, arrays)})
     about = np.frombuffer(text.encode(), np.uint8)
     return write_whole(path, lambda file: np.savez(file, about=about, **arrays))

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import torch
 from rsl_rl.algorithms import PPO
@@ -97,7 +96,7 @@ class Training:
                 self.env.get_observations(), self.env, self.settings.for_rsl_rl(), device
             )
         self.ppo.train_mode()
-        self.env.episode_length_buf = torch.randint(0, self.env.max_episode_length, (self.settings.robots,))
+        self.env.episode_length_buf = torch.randint(0, self.env.env.actions, (self.settings.robots,))
         self._seen = self.env.get_observations()
 
     @property
@@ -224,7 +223,9 @@ def train(
         ):
             found = training.iterate()
             if not np.isfinite(found["reward"]):
-                raise OptionError(f"iteration {training.iterations} left numbers that are not finite; {checkpoint} is sound")
+                raise OptionError(
+                    f"iteration {training.iterations} left numbers that are not finite; {checkpoint} is sound"
+                )
             if report is not None:
                 report(training.iterations, found)
             if training.iterations % every == 0:
@@ -267,6 +268,8 @@ def physics_rate(env: Environment, robots: int, actions: int = 50, seed: int = 0
 
 
 def _as_json(part: Any) -> Any:
-    return list(map(_as_json, part)) if isinstance(part, list | tuple) else (
-        {key: _as_json(value) for key, value in part.items()} if isinstance(part, dict) else part
+    return (
+        list(map(_as_json, part))
+        if isinstance(part, list | tuple)
+        else ({key: _as_json(value) for key, value in part.items()} if isinstance(part, dict) else part)
     )

@@ -18,8 +18,8 @@ from softground.errors import OptionError
 class RslRlEnv(VecEnv):
     """Robots in an environment, for `rsl_rl.runners.OnPolicyRunner`.
 
-    Observations are "state" (for the actor) and "privileged_state" (for the critic); `extras` have "time_outs" and, under
-    "log", the means of the environment's metrics. Computed where JAX computes, in single precision.
+    Observations are "state" (for the actor) and "privileged_state" (for the critic); `extras` have "time_outs" and,
+    under "log", the means of the environment's metrics. Computed where JAX computes, in single precision.
 
     >>> import softground as sg
     >>> from softground.bridges.rsl_rl import RslRlEnv
@@ -53,9 +53,8 @@ class RslRlEnv(VecEnv):
     def step(self, actions: torch.Tensor) -> tuple[TensorDict, torch.Tensor, torch.Tensor, dict]:
         """One action of every robot."""
         if tuple(actions.shape) != (self.num_envs, self.num_actions):
-            raise OptionError(
-                f"actions must have shape ({self.num_envs}, {self.num_actions}), one row a robot, got {tuple(actions.shape)}"
-            )
+            wanted = (self.num_envs, self.num_actions)
+            raise OptionError(f"actions must have shape {wanted}, one row a robot, got {tuple(actions.shape)}")
         told = jnp.from_dlpack(actions.detach().contiguous())
         self.state, (obs, reward, done, late, means) = self._step(self.state, told)
         reward, done, late, means = (torch.from_dlpack(leaf) for leaf in (reward, done, late, means))

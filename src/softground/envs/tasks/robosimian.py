@@ -1,12 +1,12 @@
 """Planar RoboSimian walks over sand at 0.4 m/s: the task that zhu2021 gave PPO and TRPO.
 
-Reward and endings are the paper's (its section on the flat ground): -10 (v - 0.4)^2 - 0.2 pitch^2 - 0.001 |a|^2
-- 1e-5 |u|^2 + 1, with a the angles of the four feet and u the torques; -10 when the torso is lower than 0.25 m or higher
-than 1.5 m, inclined by more than 1.1 rad, or when |a| sums to more than 1.2 rad. Actions are joint positions of a PD
-controller, a step is 0.005 s; the policy sees the state of the robot, the poses of its ankles and the torques. The gains
-and the range of an action are not in the paper: ours follow from the robot's inertia (`pd_gains`) and from its gaits. The
-sand is twice as strong as measured, as in the authors' planning (docs/zhu2021.md): in the measured one no foot can be
-lifted.
+Reward and endings are the paper's (its baselines on flat ground): -10 (v - 0.4)^2 - 0.2 pitch^2 - 0.001 |a|^2
+- 1e-5 |u|^2 + 1, with a the angles of the four feet and u the torques; -10 when the torso is lower than 0.25 m or
+higher than 1.5 m, inclined by more than 1.1 rad, or when |a| sums to more than 1.2 rad. Actions are joint positions of
+a PD controller, a step is 0.005 s; the policy sees the state of the robot, the poses of its ankles and the torques. The
+gains and the range of an action are not in the paper: ours follow from the robot's inertia (`pd_gains`) and from the
+postures of its gaits. The sand is twice as strong as measured, as in the authors' planning (docs/zhu2021.md): in the
+measured one no foot can be lifted.
 """
 
 from softground.envs.task import Commands, Start, Task
