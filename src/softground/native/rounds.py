@@ -48,7 +48,7 @@ def for_each(writer: Writer, arrays: LocalArrays, statement: ForEach) -> None:
 def _last(writer: Writer, arrays: LocalArrays, statement: ForEach, first: int, count: int) -> list[str]:
     """The rounds that do not fill a vector, in one that is no longer than they need; what they give, joined."""
     width = ROUNDS[writer.precision]
-    while 2 < width and count <= width // 2:
+    while width > 2 and count <= width // 2:
         width //= 2
     inside = ", ".join(f"i1 {str(lane < count).lower()}" for lane in range(width))
     with _spread(writer, statement, width):

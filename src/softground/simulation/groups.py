@@ -128,7 +128,7 @@ class BodyGroup(Group):
 
 
 def groups_of_bodies(medium: Medium, robot: Legged) -> tuple[BodyGroup, ...]:
-    """The bodies of a robot that meet the ground, grouped by what a medium makes of them; those nearest to feet first."""
+    """The bodies of a robot that meet the ground, grouped by what a medium makes of them; those near feet first."""
     if not robot.bodies:
         return ()
     above = [FAR if body.above_feet is None else min(body.above_feet, FAR) for body in robot.bodies]

@@ -10,9 +10,9 @@ above the surface, its corner rounded over `ROUNDING`) and R, S its first and se
 exact for a rectangle that is tilted about one of its sides, all in the ground or in part, also in its torque.
 
 **Corners.** The even spread with the variance s of an element's depths has h = sqrt(3 s). A rectangle that is tilted
-about both of its sides, by h1 and h2, has 3 s = h1^2 + h2^2 but reaches down by H = h1 + h2: a corner goes in unfelt for
-up to 0.41 h, 90 mm of the base of a large robot. A triangle's tip reaches 1.6 h. So where H is known, depths spread in
-two parts that have the same mean and variance together and reach as far,
+about both of its sides, by h1 and h2, has 3 s = h1^2 + h2^2 but reaches down by H = h1 + h2: a corner goes in unfelt
+for up to 0.41 h, 90 mm of the base of a large robot. A triangle's tip reaches 1.6 h. So where H is known, depths spread
+in two parts that have the same mean and variance together and reach as far,
 
     a share a = 3 s / 4 H^2 evenly over d +- H,     the others evenly over d +- g,     g^2 = 3/4 3 s / (1 - a),
 
