@@ -152,10 +152,11 @@ class Elements(Medium):
     def _on(self, surface: Surface, shape: Shape, planar: bool, to_corners: bool = False) -> ElementsFoot:
         """to_corners: whether elements are felt as far as their corners reach, as those of bodies are, which come down
         on any side; the few millimetres of feet on their soles are not worth the time."""
-        fields = {name: as_float(field) for name, field in surface._asdict().items()}
+        fields = {name: as_float(field) for name, field in surface._asdict().items() if name != "corners"}
         return ElementsFoot(
             medium=self,
-            **(fields if to_corners else fields | {"corners": None}),
+            **fields,
+            corners=as_float(surface.corners) if to_corners else None,
             clearance=as_float(shape.clearance),
             half_width=as_float(shape.half_width),
             is_ball=shape.is_ball,
