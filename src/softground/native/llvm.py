@@ -27,12 +27,14 @@ from softground.native.program import (
     While,
 )
 from softground.native.rounds import for_each
+from softground.native.sharing_memory import with_shared_memory
 from softground.native.writer import LANES, Writer
 
 
 def module_text(program: Program, lanes: int = 1) -> str:
     """The whole program, with `@row` as the one function that is called from outside, of one row of a batch or of as
     many as there are lanes."""
+    program = with_shared_memory(program)
     writer = Writer(program.precision, lanes)
     names = {function: f'"{function.name}.{k}"' for k, function in enumerate(program.functions)}
     places = _Places(local_arrays(program), names)

@@ -16,6 +16,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 import softground.native.primitives  # noqa: F401  (fills the table)
+from softground.native.copies import without_copies
 from softground.native.dead_code import without_dead_code
 from softground.native.errors import NotNative
 from softground.native.inlining import with_single_calls_inlined
@@ -59,7 +60,8 @@ def _scalarised(closed: ClosedJaxpr, in_place: int) -> Program:
     program = Program(
         build.precision, main, functions, interface.inputs, interface.outputs, tuple(build.memory.values())
     )
-    return ordered(with_single_calls_inlined(without_dead_code(program)))
+    inlined = with_single_calls_inlined(without_dead_code(program))
+    return ordered(without_dead_code(without_copies(inlined)))
 
 
 def interface_of(closed: ClosedJaxpr, in_place: int = 0) -> Interface:

@@ -80,10 +80,10 @@ def _several(
 ) -> tuple[State, Any, Window | None]:
     """`count` steps, at most `STEPS_A_CALL`; a loop of known length, through which derivatives can go back."""
     simulator, controller = parts
-    by_xla = simulator.with_backend("xla")  # of which native code is made
+    source = simulator.source_of_native()
 
     def advance(carry, k):
-        return jax.lax.cond(k < count, lambda: _advance((by_xla, controller), *carry), lambda: carry), None
+        return jax.lax.cond(k < count, lambda: _advance((source, controller), *carry), lambda: carry), None
 
     start = with_window(rest, window), memory
     state, memory = jax.lax.scan(advance, start, jnp.arange(STEPS_A_CALL, dtype=jnp.int32))[0]

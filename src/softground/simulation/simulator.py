@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import equinox as eqx
 import jax
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 Backend = Literal["auto", "native", "xla"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
+#: Variable of the environment with the backend that "auto" stands for.
+BACKEND_VARIABLE = "SOFTGROUND_BACKEND"
 #: Steps from which on making native code takes less time than it saves, on one core.
 PAYS_FROM = 200_000
 #: Steps in which a robot is set down at a height: each leaves 1 - cos(slope) of the way, half of it at 60 degrees.
@@ -85,7 +88,8 @@ class Simulator(eqx.Module):
     says whether its step converged, stayed finite and stayed inside the medium's data.
 
     backend: "xla" compiles steps with XLA; "native" makes one native function of a step (docs/native.md), some seconds
-    of work once and several times faster from then on; "auto" does so for runs that are long enough to gain by it.
+    of work once and several times faster from then on; "auto" does so for runs that are long enough to gain by it, or
+    what the environment's SOFTGROUND_BACKEND says.
 
     >>> import softground as sg
     >>> sim = sg.Simulator(sg.Robot.load("foot"), sg.sand(), dt=0.002)
@@ -111,6 +115,8 @@ class Simulator(eqx.Module):
         grain_inertia=None,
         backend: Backend = "auto",
     ):
+        if backend == "auto":
+            backend = cast(Backend, os.environ.get(BACKEND_VARIABLE, backend))
         if backend not in BACKENDS:
             raise OptionError(unknown_name("backend", backend, BACKENDS))
         if not (np.isfinite(dt) and dt > 0):
@@ -168,8 +174,8 @@ class Simulator(eqx.Module):
         lift = None if height is None else (vertical_coordinate(self.robot), jnp.asarray(height))
         q, memory = _start(self.robot, self.ground.surface, groups, jnp.asarray(q), lift)
         twists = tuple(np.zeros((KEPT, len(group.members), group.size)) for group in groups)
-        cast = lambda tree: jax.tree.map(lambda x: jnp.asarray(x, dtype), tree)  # noqa: E731
-        return State(*cast((0.0, q, v, memory, twists)), prints=fresh_prints(self, dtype))
+        start = jax.tree.map(lambda x: jnp.asarray(x, dtype), (0.0, q, v, memory, twists))
+        return State(*start, prints=fresh_prints(self, dtype))
 
     # -- stepping ----------------------------------------------------------------------------------------
 
@@ -192,15 +198,16 @@ class Simulator(eqx.Module):
         return treading(step)(self, state, control)
 
     def _stepped_natively(self, step, state: State, control: Control):
+        source = self.source_of_native()
         if not treads_natively(self):
-            return treading(lambda *step_of: by_native_code(step, *step_of))(self, state, control)
+            return treading(lambda *step_of: by_native_code(step, *step_of))(source, state, control)
 
         def whole(simulator: Simulator, rest: State, control: Control, window=None):
             after, *record = treading(step)(simulator, with_window(rest, window), control)
             return (*window_apart(after)[:1], *record, window_apart(after)[1])
 
         rest, window = window_apart(state)
-        after, *record, window = by_native_code(whole, self, rest, control, in_place=window)
+        after, *record, window = by_native_code(whole, source, rest, control, in_place=window)
         return with_window(after, window), *record
 
     def for_steps(self, steps: int) -> Simulator:
@@ -210,10 +217,19 @@ class Simulator(eqx.Module):
         return self.with_backend("native" if steps >= PAYS_FROM else "xla")
 
     def with_backend(self, backend: Backend) -> Simulator:
-        """The same with another backend, also while it is being traced, where it cannot be built anew."""
+        """The same with another backend."""
+        return self._with(backend=backend)
+
+    def source_of_native(self) -> Simulator:
+        """The simulator of whose functions native code is made."""
+        solver = self.solver.one_by_one() if isinstance(self.solver, Newton) else self.solver
+        return self._with(backend="xla", solver=solver)
+
+    def _with(self, **changes: Any) -> Simulator:
+        """With other parts, also while it is being traced, where it cannot be built anew."""
         changed = object.__new__(type(self))
         for field in dataclasses.fields(self):
-            object.__setattr__(changed, field.name, backend if field.name == "backend" else getattr(self, field.name))
+            object.__setattr__(changed, field.name, changes.get(field.name, getattr(self, field.name)))
         return changed
 
     def _step_by_xla(self, state: State, control: Control) -> tuple[State, Record]:
