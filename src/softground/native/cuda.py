@@ -82,7 +82,8 @@ def _loop_arrays(program: Program) -> frozenset[LocalArray]:
     """Arrays that loops load or store at their index."""
     everything = chain.from_iterable(walk(f.body) for f in (*program.functions, program.main))
     loops = (one for one in everything if isinstance(one, ForEach))
-    return frozenset(s.array for loop in loops for s in loop.body if isinstance(s, Load | Store))
+    touched = (s.array for loop in loops for s in loop.body if isinstance(s, Load | Store))
+    return frozenset(touched) - frozenset(program.memory)
 
 
 @dataclass
@@ -349,7 +350,7 @@ def _for_each(writer: _Writer, statement: ForEach) -> None:
         match one:
             case Load(array, _, result):
                 writer.let(result, f"{writer.pointers[array]}[{turn if _lies_apart(writer, array) else index}]")
-            case Store(array, _, value):
+            case Store(array, _, value) if _lies_apart(writer, array) or team == 1:
                 writer.line(f"{writer.pointers[array]}[{turn}] = {writer.operand(value)};")
             case _:
                 _block(writer, [one])

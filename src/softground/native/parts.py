@@ -17,8 +17,6 @@ import jax
 import jax.numpy as jnp
 
 from softground.arrays import is_known
-from softground.native.calling import platform
-from softground.native.compiling import natively
 
 
 def by_native_code(function: Callable[..., Any], parts: Any, *arrays: Any, in_place: Any = None) -> Any:
@@ -28,6 +26,9 @@ def by_native_code(function: Callable[..., Any], parts: Any, *arrays: Any, in_pl
     of both have the precision of the first float among the arrays. in_place: large arrays of which the function reads
     and sets elements at indices; it takes them as its last argument and returns them, changed, as its last result.
     """
+    from softground.native.calling import platform  # the compiler is imported where it is used: 0.05 s
+    from softground.native.compiling import natively
+
     platform()
     last = () if in_place is None else (in_place,)
     is_input = (lambda leaf: not is_known(leaf), *[eqx.is_array_like] * (len(arrays) + len(last)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import equinox as eqx
@@ -187,6 +187,21 @@ class Simulator(eqx.Module):
         """Advance by one time step, without a record of it, which native code then does not make."""
         return self._stepped(lambda *step: (Simulator._step_by_xla(*step)[0],), state, control)[0]
 
+    def hold(self, state: State, control: Control | Float[Array, " nu"] | None, steps: int) -> tuple[State, Record]:
+        """Advance by several steps under one control, which native code does in one call; the record of the last.
+
+        >>> import softground as sg
+        >>> simulator = sg.Simulator(sg.Robot.load("foot"), sg.sand(), dt=0.002)
+        >>> float(simulator.hold(simulator.initial_state(), None, 5)[0].time)  # s
+        0.01
+        """
+        if state.prints is not None:  # which are brought up to date between steps
+            return _repeated(lambda now: self.step(now, control), state, steps)
+        return self._stepped(partial(Simulator._hold_by_xla, steps=steps), state, control)
+
+    def _hold_by_xla(self, state: State, control: Control, steps: int) -> tuple[State, Record]:
+        return _repeated(lambda now: self._step_by_xla(now, control), state, steps)
+
     def _stepped(self, step, state: State, control: Control | Float[Array, " nu"] | None):
         """`step(self, state, control)`, of which the first result is the next state, by native code or by XLA."""
         control = control if isinstance(control, Control) else Control(0.0 if control is None else control)
@@ -363,6 +378,12 @@ class Simulator(eqx.Module):
 
         (final, _), records = jax.lax.scan(advance, (state, controller.init(state)), None, length=steps)
         return final, records
+
+
+def _repeated(step, state: State, steps: int) -> tuple[State, Record]:
+    """Steps in a row, in a loop that has the code of one: the state after them, and the record of the last."""
+    blank = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), jax.eval_shape(step, state)[1])
+    return jax.lax.scan(lambda carry, _: (step(carry[0]), None), (state, blank), None, length=steps)[0]
 
 
 def _checked_grains(grain_inertia, feet: tuple[Group, ...]) -> np.ndarray:
