@@ -164,7 +164,15 @@ def play(
     if as_json:
         print(json.dumps({"policy": str(policy), "card": dict(loaded.card), "grounds": rows}))
     elif not quiet:
-        print_rows(f"{loaded.card['task']}, {episodes} episodes a ground", rows)
+        print_rows(f"{loaded.card['task']}, {episodes} episodes a ground", {k: _shown(v) for k, v in rows.items()})
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    """What a table has room for."""
+    off = {"off_by_m/s": row["error"], "off_by_rad/s": row["turn_error"]}
+    between = f"{row['survived_low']:.2f} to {row['survived_high']:.2f}"
+    told = {name: "none" if value is None else value for name, value in off.items()}
+    return {"survived": row["survived"], "interval": between, "seconds": row["seconds"], **told}
 
 
 def _judged(policy: Any, ground: str, ranges: Any, slope: float, episodes: int, seconds, seed: int) -> dict:

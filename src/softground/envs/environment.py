@@ -152,7 +152,7 @@ class Environment:
         action = jnp.asarray(action)
         if action.shape != (self.action_size,):
             raise OptionError(
-                f"an action of {self.task.name} must have shape ({self.action_size},), a number for every actuator, got "
+                f"an action of {self.task.name} must have shape ({self.action_size},), one for every actuator, got "
                 f"{action.shape}: for a batch use jax.vmap(env.step)"
             )
         dtype, info, before = state.data.q.dtype, state.info, state.data

@@ -141,7 +141,7 @@ class Training:
         card = {
             "task": env.task.name,
             "observations": list(env.task.observations),
-            "ground": type(env.grounds.ground.medium).__name__,
+            "ground": env.grounds.name,
             "vary": {name: list(span) for name, span in env.grounds.ranges.items()},
             "trainer": f"rsl-rl-lib {importlib.metadata.version('rsl-rl-lib')}",
             "softground": importlib.metadata.version("softground"),
