@@ -6,13 +6,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import torch
 
-from softground.bridges.rsl_rl import RslRlEnv, Settings, Training, train
-from softground.bridges.rsl_rl.checkpoint import load_checkpoint, save_checkpoint
-from softground.envs import Policy, make
-from softground.errors import FileFormatError, OptionError
-from tests.envs.env_cases import FOOT
+torch = pytest.importorskip("torch", reason="training needs softground[rl]")
+pytest.importorskip("rsl_rl", reason="training needs softground[rl]")
+
+from softground.bridges.rsl_rl import RslRlEnv, Settings, Training, train  # noqa: E402
+from softground.bridges.rsl_rl.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
+from softground.envs import Policy, make  # noqa: E402
+from softground.errors import FileFormatError, OptionError  # noqa: E402
+from tests.envs.env_cases import FOOT  # noqa: E402
 
 ENV = make(FOOT, backend="xla")
 SETTINGS = Settings(robots=4, steps=3, hidden=(8,), epochs=1, batches=2)
