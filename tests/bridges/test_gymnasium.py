@@ -13,7 +13,8 @@ import softground as sg
 import softground.bridges.gymnasium
 from softground.bridges.gymnasium import TaskEnv, TaskVectorEnv
 from softground.errors import OptionError
-from tests.envs.env_cases import FOOT
+
+from ..envs.env_cases import FOOT
 
 IDS = ["softground/Ant-v0", "softground/Walker2d-v0"]
 

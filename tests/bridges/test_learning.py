@@ -14,7 +14,8 @@ from softground.bridges.rsl_rl import RslRlEnv, Settings, Training, train  # noq
 from softground.bridges.rsl_rl.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
 from softground.envs import Policy, make  # noqa: E402
 from softground.errors import FileFormatError, OptionError  # noqa: E402
-from tests.envs.env_cases import FOOT  # noqa: E402
+
+from ..envs.env_cases import FOOT  # noqa: E402
 
 ENV = make(FOOT, backend="xla")
 SETTINGS = Settings(robots=4, steps=3, hidden=(8,), epochs=1, batches=2)

@@ -11,7 +11,8 @@ import softground as sg
 from softground.envs import TASKS, AutoReset, Grounds, make
 from softground.envs.playing import wilson
 from softground.errors import OptionError
-from tests.envs.env_cases import FOOT
+
+from .env_cases import FOOT
 
 ROBOTS = 4
 ENV = make(FOOT, backend="xla")

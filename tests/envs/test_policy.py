@@ -1,6 +1,7 @@
 """Policies: files that need no trainer, the same actions in an environment and in a simulator."""
 
 import json
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +10,8 @@ import pytest
 
 from softground.envs import Policy, controller_of, evaluate, make
 from softground.errors import FileFormatError, OptionError
-from tests.envs.env_cases import STILL_FOOT
+
+from .env_cases import STILL_FOOT
 
 ENV = make(STILL_FOOT, "sand", {"strength": (2.0, 2.0)}, backend="xla")
 SEEN, MOVED = ENV.observation_size["state"][0], ENV.action_size
@@ -19,7 +21,7 @@ def policy(**card):
     """A network with random weights."""
     random = np.random.default_rng(0)
     sizes = [SEEN, 8, MOVED]
-    layers = [(0.3 * random.normal(size=(b, a)), random.normal(size=b)) for a, b in zip(sizes, sizes[1:], strict=False)]
+    layers = [(0.3 * random.normal(size=(b, a)), random.normal(size=b)) for a, b in pairwise(sizes)]
     about = {"task": "foot", "observations": list(STILL_FOOT.observations)} | card
     return Policy(random.normal(size=SEEN), np.full(SEEN, 2.0), layers, "elu", card=about)
 
@@ -38,7 +40,7 @@ def test_other_files_are_refused(tmp_path):
     arrays = dict(np.load(made))
     about = json.loads(arrays["about"].tobytes()) | {"format": "softground policy 0"}
     np.savez(other, **(arrays | {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}))
-    with pytest.raises(FileFormatError, match="softground policy 0.*reads softground policy 1"):
+    with pytest.raises(FileFormatError, match=r"softground policy 0.*reads softground policy 1"):
         Policy.load(other)
     other.write_bytes(made.read_bytes()[:200])
     with pytest.raises(FileFormatError, match="not a policy file"):

@@ -53,8 +53,8 @@ class State(eqx.Module):
 
     data: Physics  # of the simulator
     obs: dict[str, Array]  # "state", for the policy, and "privileged_state", for a critic
-    reward: Float[Array, "*n"]
-    done: Float[Array, "*n"]  # 1.0 where the episode has ended
+    reward: Float[Array, "*n"]  # dimensionless
+    done: Float[Array, "*n"]  # 1.0 where the episode has ended, a factor
     metrics: dict[str, Array]
     info: dict[str, Any]  # what the next step needs: key, command, parameters of the ground, ...
 

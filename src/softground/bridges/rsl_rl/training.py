@@ -34,13 +34,13 @@ class Settings:
     robots: int = 4096
     steps: int = 24  # of every robot in an iteration
     hidden: tuple[int, ...] = (256, 128, 64)  # numbers of the hidden layers, of actor and critic
-    noise: float = 1.0  # of actions, at the start
-    learning_rate: float = 1e-3
-    entropy: float = 0.01
+    noise: float = 1.0  # of actions, at the start: a deviation in units of an action
+    learning_rate: float = 1e-3  # at the start, dimensionless
+    entropy: float = 0.01  # weight of the actions' entropy
     epochs: int = 5
     batches: int = 4
-    discount: float = 0.99
-    divergence: float = 0.01  # of Kullback and Leibler: the learning rate is adapted to it
+    discount: float = 0.99  # factor an action
+    divergence: float = 0.01  # of Kullback and Leibler, dimensionless: the learning rate is adapted to it
 
     @property
     def samples(self) -> int:
