@@ -59,7 +59,11 @@ def run(program: Program, *arrays) -> list[np.ndarray]:
         np.ascontiguousarray(np.reshape(array, (rows, -1)), dtype_of(buffer, program.precision))
         for array, buffer in zip(arrays, program.inputs, strict=True)
     ]
-    outputs = [np.zeros((rows, buffer.size), dtype_of(buffer, program.precision)) for buffer in program.outputs]
+    in_place = (array.copy() for array, buffer in zip(inputs, program.inputs, strict=True) if buffer.in_place)
+    outputs = [
+        next(in_place) if buffer.in_place else np.zeros((rows, buffer.size), dtype_of(buffer, program.precision))
+        for buffer in program.outputs
+    ]
     pointers = (ctypes.c_void_p * (len(inputs) + len(outputs)))(*(array.ctypes.data for array in (*inputs, *outputs)))
     _library(program).run(pointers, ctypes.c_longlong(rows))
     return outputs

@@ -15,11 +15,12 @@ from softground.native.traversal import rebuilt, walk, with_functions
 
 def without_copies(program: Program) -> Program:
     """The same program, in which what reads a copy reads the original."""
-    return with_functions(program, _without_copies)
+    return with_functions(program, lambda function: _without_copies(function, frozenset(program.memory)))
 
 
-def _without_copies(function: Function) -> Function:
-    originals = _originals(function.body)
+def _without_copies(function: Function, others: frozenset[LocalArray]) -> Function:
+    """others: arrays that are not the program's own, which must get what is stored into them."""
+    originals = {copy: of for copy, of in _originals(function.body).items() if copy not in others}
 
     def change(statement: Statement) -> tuple[Statement, ...]:
         match statement:

@@ -82,7 +82,8 @@ def _loop_arrays(program: Program) -> frozenset[LocalArray]:
     """Arrays that loops load or store at their index."""
     everything = chain.from_iterable(walk(f.body) for f in (*program.functions, program.main))
     loops = (one for one in everything if isinstance(one, ForEach))
-    return frozenset(s.array for loop in loops for s in loop.body if isinstance(s, Load | Store))
+    touched = (s.array for loop in loops for s in loop.body if isinstance(s, Load | Store))
+    return frozenset(touched) - frozenset(program.memory)
 
 
 @dataclass
@@ -98,6 +99,7 @@ class _Writer:
     names: dict[Value, str] = field(default_factory=dict)
     functions: dict[Function, str] = field(default_factory=dict)
     pointers: dict[LocalArray, str] = field(default_factory=dict)
+    outside: set[LocalArray] = field(default_factory=set)  # buffers in place, not memory of the thread
     indent: str = ""
     _count: int = 0
     _constant_bytes: int = 0
@@ -183,6 +185,13 @@ def _kernel(writer: _Writer, program: Program) -> None:
     writer.line(f"const long long team = thread / {writer.team};")
     writer.line("const long long row = team < rows ? team : rows - 1;  // all threads meet at barriers")
     values = iter(program.main.parameters)
+    memory = iter(program.memory)
+    for k, buffer in enumerate(program.outputs):
+        if buffer.in_place:
+            array = next(memory)
+            name = writer.pointers[array] = writer.fresh("memory")
+            writer.outside.add(array)
+            writer.line(f"{_stored(buffer)}* const {name} = out{k} + row * {buffer.size};")
     for place, buffer in _places("in", program.inputs):
         value = next(values)
         writer.let(value, f"{place} != 0" if buffer.kind == "bool" else f"({_TYPES[value.kind]}){place}")
@@ -198,7 +207,7 @@ def _kernel(writer: _Writer, program: Program) -> None:
 def _places(stem: str, buffers: Sequence[Buffer]) -> Iterator[tuple[str, Buffer]]:
     """Every number of a row."""
     for k, buffer in enumerate(buffers):
-        for index in range(buffer.size):
+        for index in range(0 if buffer.in_place else buffer.size):
             yield f"{stem}{k}[row * {buffer.size} + {index}]", buffer
 
 
@@ -212,6 +221,8 @@ def _stored(buffer: Buffer) -> str:
 def _place_arrays(writer: _Writer, function: Function) -> None:
     """Give every array of a function its memory, as the function begins."""
     for array in dict.fromkeys(s.array for s in walk(function.body) if isinstance(s, Load | Store)):
+        if array in writer.outside:
+            continue
         if writer.arrays.in_memory(array):
             name = writer.pointers[array] = writer.fresh("memory")
             own = array in writer.shared_out
@@ -261,6 +272,8 @@ def _store(writer: _Writer, statement: Store) -> None:
     array, place = statement.array, writer.operand(statement.index)
     name, value, team = writer.pointers[array], writer.operand(statement.value), writer.team
     inside = f"(unsigned){place} < {array.size}u"
+    if array in writer.outside:
+        inside = f"team == row && {inside}"  # threads beyond the end repeat a row
     if not _lies_apart(writer, array):
         writer.line(f"if ({inside}) {name}[{place}] = {value};")
     else:
@@ -330,7 +343,7 @@ def _for_each(writer: _Writer, statement: ForEach) -> None:
         match one:
             case Load(array, _, result):
                 writer.let(result, f"{writer.pointers[array]}[{turn if _lies_apart(writer, array) else index}]")
-            case Store(array, _, value):
+            case Store(array, _, value) if _lies_apart(writer, array) or team == 1:
                 writer.line(f"{writer.pointers[array]}[{turn}] = {writer.operand(value)};")
             case _:
                 _block(writer, [one])

@@ -29,11 +29,13 @@ from softground.native.traversal import blocks, rebuilt, with_functions
 
 def with_shared_memory(program: Program) -> Program:
     """The same program with fewer arrays."""
-    return with_functions(program, _with_shared_memory)
+    return with_functions(program, lambda function: _with_shared_memory(function, frozenset(program.memory)))
 
 
-def _with_shared_memory(function: Function) -> Function:
-    homes = _homes(_needed(function.body))
+def _with_shared_memory(function: Function, others: frozenset[LocalArray]) -> Function:
+    """others: arrays that are not the program's own."""
+    needed = _needed(function.body)
+    homes = _homes({array: when for array, when in needed.items() if array not in others})
 
     def change(statement: Statement) -> tuple[Statement]:
         if isinstance(statement, Load | Store) and statement.array in homes:

@@ -29,7 +29,7 @@ from softground.simulation.controllers import Controller, Policy, as_controller,
 from softground.simulation.ground import Ground
 from softground.simulation.groups import Group, groups_of_bodies, groups_under_feet, in_order, medium_under_feet
 from softground.simulation.outcome import outcome_of, problem_of, split
-from softground.simulation.treading import fresh_prints, printed, trodden
+from softground.simulation.treading import fresh_prints, printed, treading, treads_natively, window_apart, with_window
 from softground.surfaces import Surface
 from softground.terrain.footprints import Prints
 
@@ -205,18 +205,25 @@ class Simulator(eqx.Module):
     def _stepped(self, step, state: State, control: Control | Float[Array, " nu"] | None):
         """`step(self, state, control)`, of which the first result is the next state, by native code or by XLA."""
         control = control if isinstance(control, Control) else Control(0.0 if control is None else control)
-        if state.prints is None:
-            return self._stepped_bare(step, state, control)
-        after, *record = self._stepped_bare(step, dataclasses.replace(state, prints=None), control)
-        return trodden(self, state.prints, after), *record
-
-    def _stepped_bare(self, step, state: State, control: Control):
         if self.backend == "native":
             try:
-                return by_native_code(step, self.source_of_native(), state, control)
+                return self._stepped_natively(step, state, control)
             except NotNative as reason:
                 say_why_not("steps", str(reason))
-        return step(self, state, control)
+        return treading(step)(self, state, control)
+
+    def _stepped_natively(self, step, state: State, control: Control):
+        if not treads_natively(self):
+            return treading(lambda *step_of: by_native_code(step, *step_of))(self.source_of_native(), state, control)
+
+        def whole(simulator: Simulator, rest: State, control: Control, window=None):
+            after, *record = treading(step)(simulator, with_window(rest, window), control)
+            return (*window_apart(after)[:1], *record, window_apart(after)[1])
+
+        rest, window = window_apart(state)
+        source = self.source_of_native()
+        after, *record, window = by_native_code(whole, source, rest, control, in_place=window)
+        return with_window(after, window), *record
 
     def for_steps(self, steps: int) -> Simulator:
         """This simulator, with the backend "auto" decided for so many steps."""
