@@ -18,7 +18,7 @@ from rsl_rl.algorithms import PPO
 
 from softground.bridges.rsl_rl.checkpoint import load_checkpoint, save_checkpoint
 from softground.bridges.rsl_rl.vec_env import RslRlEnv
-from softground.envs import Environment, Policy
+from softground.envs import AutoReset, Environment, Policy
 from softground.errors import OptionError
 
 
@@ -248,8 +248,6 @@ def policy_of(model: torch.nn.Module, card: dict[str, Any]) -> Policy:
 
 def physics_rate(env: Environment, robots: int, actions: int = 50, seed: int = 0) -> float:
     """Actions a second of all robots, without a policy or a trainer: random actions in one compiled loop."""
-    from softground.envs import AutoReset
-
     looped = AutoReset(env)
 
     def loop(states, key):
