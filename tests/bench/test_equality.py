@@ -14,7 +14,7 @@ def test_native_steps_are_as_close_as_the_precision_allows():
 
 
 def test_what_stays_with_xla_is_named(monkeypatch):
-    def refused(*_):
+    def refused(*_, **__):
         raise NotNative("no code for this")
 
     monkeypatch.setattr(compiling, "natively", refused)
