@@ -1,7 +1,7 @@
 """How far native steps are from those of XLA, and what is said of robots that stay with XLA."""
 
 from softground.bench import equality
-from softground.native import parts
+from softground.native import compiling
 from softground.native.errors import NotNative
 
 
@@ -14,9 +14,9 @@ def test_native_steps_are_as_close_as_the_precision_allows():
 
 
 def test_what_stays_with_xla_is_named(monkeypatch):
-    def refused(*_):
+    def refused(*_, **__):
         raise NotNative("no code for this")
 
-    monkeypatch.setattr(parts, "natively", refused)
+    monkeypatch.setattr(compiling, "natively", refused)
     row = equality.measure(robots=("foot",), grounds=("foam",), states=3)["pairs"]["foot on foam"]
     assert "no code for this" in row["stays_with_xla"]
