@@ -66,7 +66,8 @@ def bench_batch(
         float | None, typer.Option(help="Height of the lowest foot at the start, m: 0.1 is a drop.")
     ] = None,
     against: Annotated[
-        list[str] | None, typer.Option(help="xla, mjx or warp (MuJoCo Warp); given again, one more. By default all.")
+        list[str] | None,
+        typer.Option(help="xla, mjx or warp (MuJoCo Warp); given again, one more; or none. By default all."),
     ] = None,
     footprints: Annotated[
         bool, typer.Option("--footprints", help="Also on ground that keeps the robots' prints: what that costs.")
