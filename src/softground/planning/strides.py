@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from softground.errors import OptionError
 from softground.planning.constraints import Cycle
 from softground.planning.costs import Periodicity
 from softground.planning.guesses import carried_over, rise, stride_seconds, walk_at_speed
@@ -21,6 +22,7 @@ from softground.planning.stages import blurred_stages, near_stages
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
 from softground.robots.base import base_motion
+from softground.robots.mirror import mirror_of
 from softground.simulation import Ground
 from softground.surfaces import Plane
 
@@ -71,6 +73,23 @@ def repeated(robot: Robot, stride: Trajectory, knots: int) -> Trajectory:
     q[:, place] += number[:, None] * way
     v = np.concatenate([stride.v[:1], np.tile(stride.v[1:], (times, 1))])
     return Trajectory(q[:knots], v[:knots], np.tile(stride.torque, (times, 1))[: knots - 1], stride.dt)
+
+
+def both_sides(robot: Robot, half: Trajectory) -> Trajectory:
+    """A whole stride from its first half: the second is the first with left and right exchanged, further along."""
+    mirror = mirror_of(robot)
+    if mirror is None:
+        raise OptionError(f"{robot.name} is not its own mirror image: half a stride says nothing of the other half")
+    base = base_motion(robot)
+    place = [base.forward_q, base.up_q]
+    q = mirror.q(half.q[1:])
+    q[:, place] = half.q[1:, place] + half.q[-1, place] - half.q[0, place]
+    return Trajectory(
+        np.concatenate([half.q, q]),
+        np.concatenate([half.v, mirror.v(half.v[1:])]),
+        np.concatenate([half.torque, mirror.torque(half.torque)]),
+        half.dt,
+    )
 
 
 def _on_slope(problem: GaitProblem, angle: float) -> GaitProblem:
