@@ -37,6 +37,7 @@ from softground.planning.tracking import TrackJoints
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
 from softground.robots.rotations import normalize, quaternion_conjugate, quaternion_log, quaternion_product
+from softground.robots.tree import FREE, SLIDE
 from softground.simulation.simulator import Control, State
 
 if TYPE_CHECKING:
@@ -160,8 +161,6 @@ def costs_of(robot: Robot, tolerances: Tolerances) -> tuple[np.ndarray, np.ndarr
 
 def _turns(robot: Robot, dof: int) -> bool:
     """Whether a degree of freedom is an angle."""
-    from softground.robots.tree import FREE, SLIDE
-
     link = robot.tree.dof_link[dof]
     kind = robot.tree.joint_type[link]
     return dof - robot.tree.dof_address[link] >= 3 if kind == FREE else kind != SLIDE

@@ -21,7 +21,8 @@ from softground.control.trot import trot
 from softground.errors import OptionError
 from softground.planning.layout import Layout, Unknowns
 from softground.planning.plan import Plan
-from softground.planning.problem import GaitProblem, posture_height
+from softground.planning.problem import GaitProblem
+from softground.planning.size import size_of, walking_step
 from softground.planning.tracking import TrackJoints
 from softground.planning.trajectory import Trajectory, desired_speed, trajectory_of
 from softground.robots import Robot
@@ -37,19 +38,13 @@ SUNK = 0.03
 """Depth (m) of the feet of a random trajectory, on average: most are in the ground, some above it."""
 
 
-REFERENCE_HEIGHT = 1.027
-"""Height (m) of RoboSimian's base over its feet: lengths of a walk are those of RoboSimian times a robot's own height
-over this, times its root (Froude), so that weight and inertia are to each other as there."""
+STRIDE = 30
+"""Steps of a walk's period."""
 
 
 def stride_seconds(robot: Robot) -> float:
     """Period of a walk, s."""
-    return 1.5 * float(np.sqrt(_size(robot)))
-
-
-def _size(robot: Robot) -> float:
-    """In heights of RoboSimian."""
-    return posture_height(robot) / REFERENCE_HEIGHT
+    return STRIDE * walking_step(robot)
 
 
 def stance(robot: Robot, gather: float = 0.72, crouch: float | None = None) -> np.ndarray:
@@ -57,7 +52,7 @@ def stance(robot: Robot, gather: float = 0.72, crouch: float | None = None) -> n
 
     Lengths and times that are not given here and below suit the robot's size.
     """
-    crouch = 0.025 * _size(robot) if crouch is None else crouch
+    crouch = 0.025 * size_of(robot) if crouch is None else crouch
     home = np.asarray(feet_in_base(robot, jnp.asarray(robot.posture)))
     targets = home[:, :3] * np.array([gather, 1.0, 1.0]) + np.array([0.0, 0.0, crouch])
     return joints_for_feet(robot, targets, home[:, 3] if robot.planar else None)
@@ -90,10 +85,61 @@ def walk_at_speed(
         period=period,
         duty=duty,
         step_length=(desired_speed(problem) if speed is None else speed) * duty * period,
-        lift=0.15 * _size(robot) if lift is None else lift,
+        lift=0.15 * size_of(robot) if lift is None else lift,
     )
     settle = 3 * period if settle is None else settle
     return _simulated(problem, eps, gait, posture, settle=settle, label="the walk")
+
+
+def drawn_walk(
+    problem: GaitProblem,
+    *,
+    lag: float = 0.5,
+    duty: float = 0.6,
+    lift: float | None = None,
+    crouch: float | None = None,
+    sunk: float = 0.0,
+) -> Trajectory:
+    """A walk at the problem's speed that is drawn and not simulated: no robot falls while it is drawn.
+
+    The base moves on at its speed and as high as its deepest foot is `sunk` (m) into level ground; torques are zero. lag:
+    share of the period by which the feet of a side's rear follow those in front (0.5: a trot). Feet rise by `lift`, m.
+    """
+    robot, base = problem.robot, base_motion(problem.robot)
+    size, period, speed = size_of(robot), stride_seconds(robot), desired_speed(problem)
+    posture = stance(robot, crouch=0.05 * size if crouch is None else crouch)
+    gait = trot(
+        robot,
+        posture=posture,
+        phases=phases_of(robot, lag),
+        period=period,
+        duty=duty,
+        step_length=speed * duty * period,
+        lift=0.15 * size if lift is None else lift,
+        start=0.0,
+    )
+    time = np.arange(problem.knots) * problem.dt
+    whole = period * np.ceil(float(gait.ramp) / period)  # of which on the walk is at its full size
+    q = np.tile(posture, (problem.knots, 1))
+    q[:, np.array(robot.dof_q)[list(robot.actuated)]] = jax.jit(jax.vmap(lambda t: gait.reference(t)[0]))(time + whole)
+    q[:, base.forward_q] = speed * time
+    q[:, base.up_q] += np.asarray(feet_along(robot, Plane(), q).depth).max(axis=1) - sunk
+    still = Trajectory(q, np.zeros((len(q), robot.nv)), np.zeros((len(q) - 1, robot.nu)), problem.dt)
+    v = with_rates(robot, still).v
+    v[0] = v[1]
+    return still._replace(v=np.clip(v, -problem.limits.speed, problem.limits.speed))
+
+
+def phases_of(robot: Robot, lag: float) -> np.ndarray:
+    """Phases of the feet: left and right take turns, the rear ones follow those in front by the share `lag`."""
+    home = np.asarray(feet_in_base(robot, jnp.asarray(robot.posture)))[:, :2]
+    from_front = np.round(home[:, 0].max() - home[:, 0], 2) > 0.1 * size_of(robot)
+    phases = np.zeros(len(home))
+    for rear in (False, True):
+        row = np.flatnonzero(from_front == rear)
+        order = row[np.argsort(-home[row, 1], kind="stable")]
+        phases[order] = lag * rear + np.arange(len(order)) / max(len(order), 1)
+    return phases % 1.0
 
 
 def gallop(problem: GaitProblem, eps: float = 1.0, **options) -> Trajectory:
@@ -118,7 +164,7 @@ def trot_in_place(
     robot = problem.robot
     posture = stance(robot) if posture is None else posture
     period = problem.seconds / steps
-    lift = 0.15 * _size(robot) if lift is None else lift
+    lift = 0.15 * size_of(robot) if lift is None else lift
     gait = trot(robot, posture=posture, period=period, duty=duty, step_length=0.0, lift=lift, start=0.0, ramp=0.5)
     return _simulated(problem, eps, gait, posture, settle=0.5, label="the trot in place")
 

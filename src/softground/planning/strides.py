@@ -1,24 +1,34 @@
 """One stride of a gait, planned by itself and repeated: where plans of many strides start.
 
-A stride that ends in the state in which it began, further along, is a small problem with few ways to be good; a long
-gait of the same costs has the same ways in each of its strides and must find them all. Repeated, the stride obeys every
-step of the long problem, and what is left to gain there is at its two ends.
+A stride that ends in the state in which it began, further along, is a small problem; a long gait of the same costs has
+the same ways to be good in each of its strides and must find them all. Repeated, the stride obeys every step of the long
+problem, and what is left to gain there is at its two ends. Of a robot that is its own mirror image half a stride will
+do, which ends with left and right exchanged.
+
+A stride has many optima, far apart in cost, and which one a solve finds hangs on rounding. So it is searched for
+(`search`): from several walks, drawn and not simulated (`drawn_walk`), the best is kept; then from what its neighbours
+lead to (the rear limbs earlier or later, the swing higher, all joints shaken), as long as one of them is better.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
+from softground.contact.feet import feet_along
 from softground.errors import OptionError
 from softground.planning.constraints import Cycle
 from softground.planning.costs import Periodicity
-from softground.planning.guesses import carried_over, rise, stride_seconds, walk_at_speed
+from softground.planning.guesses import STRIDE, carried_over, drawn_walk, phases_of, rise, with_rates
 from softground.planning.plan import Plan
 from softground.planning.problem import GaitProblem
+from softground.planning.search import Move, Search, best_of, improved
+from softground.planning.size import size_of, walking_eps
 from softground.planning.solve import solve
-from softground.planning.stages import blurred_stages, near_stages
+from softground.planning.stages import first_stages, near_stages, neighbour_stages
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
 from softground.robots.base import base_motion
@@ -28,51 +38,56 @@ from softground.surfaces import Plane
 
 TURNED = np.deg2rad(5.0)
 """By which a stride is carried from slope to slope at a time."""
+LAGS = (0.0, 0.125, 0.25, 0.375)
+"""Shares of the period by which the rear feet of the drawn walks follow; half a period more is their mirror image."""
+MOVED, SWUNG, SHAKEN = (2, 1, 3, 4), (1.5, 0.75, 2.0, 1.25), (0.05, 0.1)
+"""Neighbours of a stride, round by round: rear limbs moved by so many steps to either side, swings larger by a factor.
+Joints are shaken by so much, rad, each round in another way."""
 
 
-def stride(problem: GaitProblem, eps: float = 1.0) -> Trajectory:
+def stride(problem: GaitProblem, eps: float | None = None, search: Search | None = None) -> Trajectory:
     """A stride at the problem's speed on ground of smoothing `eps` (W), repeated for as long as the problem lasts."""
-    found = stride_plan(problem, eps)
+    eps = walking_eps(problem.robot) if eps is None else eps
+    found = stride_plan(problem, eps, search)
+    whole = whole_stride(found)
     if isinstance(problem.ground.surface, Plane):
-        return repeated(problem.robot, found.trajectory, problem.knots)
+        return repeated(problem.robot, whole, problem.knots)
     long = replace(problem, ground=Ground(problem.ground.medium))
-    gait = replace(found, problem=long, trajectory=repeated(problem.robot, found.trajectory, problem.knots))
+    gait = replace(found, problem=long, trajectory=repeated(problem.robot, whole, problem.knots))
     return carried_over(problem, gait, eps)
 
 
-def stride_plan(problem: GaitProblem, eps: float = 1.0) -> Plan:
-    """One stride by itself: from a walk on level ground, then from slope to slope; level if the ground is no plane."""
+def stride_plan(problem: GaitProblem, eps: float, search: Search | None = None) -> Plan:
+    """The best stride found, half of it for a robot that is its own mirror image, on level ground and then from slope
+    to slope; level if the ground is no plane."""
+    search = search or Search()
     surface = problem.ground.surface
     angle = rise(surface) if isinstance(surface, Plane) else 0.0
-    one = stride_problem(problem, stride_seconds(problem.robot))
+    one = stride_problem(problem)
     level = _on_slope(one, 0.0)
-    walk = walk_at_speed(level, eps, period=level.seconds)
-    found = solve(level, walk, stages=blurred_stages(eps), progress=False)
+    walks = [search.perturbed(walk, number) for number, walk in enumerate(drawn_walks(level))]
+    moves = partial(neighbours, level.robot)
+    blurred, sharp = neighbour_stages(eps)[:2], neighbour_stages(eps)[2:]
+    found = improved(best_of(level, walks, first_stages(eps), search), moves, blurred, search)
+    found = improved(solve(level, found.trajectory, stages=sharp, progress=False), moves, sharp, search)
     for part in np.linspace(0.0, angle, 1 + int(np.ceil(abs(angle) / TURNED)))[1:]:
         there = _on_slope(one, float(part))
         found = solve(there, carried_over(there, found, eps), stages=near_stages(eps), progress=False)
     return found
 
 
-def stride_problem(problem: GaitProblem, seconds: float) -> GaitProblem:
-    """The problem of one stride: it lasts so long (s) and ends as it began."""
+def stride_problem(problem: GaitProblem, steps: int = STRIDE) -> GaitProblem:
+    """The problem of one stride of so many steps: it ends as it began. Half a stride where the robot allows that."""
     costs = tuple(cost for cost in problem.costs if not isinstance(cost, Periodicity))
-    knots = round(seconds / problem.dt) + 1
-    return replace(problem, knots=knots, costs=costs, constraints=(*problem.constraints, Cycle()))
+    mirrored = steps % 2 == 0 and mirror_of(problem.robot) is not None
+    knots = (steps // 2 if mirrored else steps) + 1
+    return replace(problem, knots=knots, costs=costs, constraints=(*problem.constraints, Cycle(mirrored)))
 
 
-def repeated(robot: Robot, stride: Trajectory, knots: int) -> Trajectory:
-    """A stride again and again, until there are so many knots."""
-    steps = stride.knots - 1
-    base = base_motion(robot)
-    place = [base.forward_q, base.up_q]
-    way = stride.q[-1, place] - stride.q[0, place]
-    times = -(-(knots - 1) // steps)
-    q = np.concatenate([np.tile(stride.q[:-1], (times, 1)), stride.q[-1:]])
-    number = np.append(np.repeat(np.arange(times), steps), times - 1)
-    q[:, place] += number[:, None] * way
-    v = np.concatenate([stride.v[:1], np.tile(stride.v[1:], (times, 1))])
-    return Trajectory(q[:knots], v[:knots], np.tile(stride.torque, (times, 1))[: knots - 1], stride.dt)
+def whole_stride(plan: Plan) -> Trajectory:
+    """The stride of a plan of one, or of half of one."""
+    cycle = next(one for one in plan.problem.constraints if isinstance(one, Cycle))
+    return both_sides(plan.problem.robot, plan.trajectory) if cycle.mirrored else plan.trajectory
 
 
 def both_sides(robot: Robot, half: Trajectory) -> Trajectory:
@@ -92,5 +107,144 @@ def both_sides(robot: Robot, half: Trajectory) -> Trajectory:
     )
 
 
+def repeated(robot: Robot, stride: Trajectory, knots: int) -> Trajectory:
+    """A stride again and again, until there are so many knots."""
+    steps = stride.knots - 1
+    base = base_motion(robot)
+    place = [base.forward_q, base.up_q]
+    way = stride.q[-1, place] - stride.q[0, place]
+    times = -(-(knots - 1) // steps)
+    q = np.concatenate([np.tile(stride.q[:-1], (times, 1)), stride.q[-1:]])
+    number = np.append(np.repeat(np.arange(times), steps), times - 1)
+    q[:, place] += number[:, None] * way
+    v = np.concatenate([stride.v[:1], np.tile(stride.v[1:], (times, 1))])
+    return Trajectory(q[:knots], v[:knots], np.tile(stride.torque, (times, 1))[: knots - 1], stride.dt)
+
+
 def _on_slope(problem: GaitProblem, angle: float) -> GaitProblem:
     return replace(problem, ground=replace(problem.ground, surface=Plane(slope=angle)))
+
+
+# -- where strides start -------------------------------------------------------------------------------------------
+
+
+def drawn_walks(problem: GaitProblem) -> list[Trajectory]:
+    """Walks that differ in how the rear feet follow those in front; of a biped, in how far apart its steps are."""
+    sunk = 0.04 * size_of(problem.robot)
+    if _rear_joints(problem.robot).any():
+        return [drawn_walk(problem, lag=lag, sunk=sunk) for lag in LAGS]
+    return [drawn_walk(problem, duty=duty, sunk=sunk) for duty in (0.55, 0.6, 0.65, 0.7)]
+
+
+def neighbours(robot: Robot, number: int) -> list[Move]:
+    """Ways from a stride to one that may lead to a better one, in a round of this number."""
+    rear = _rear_joints(robot)
+    steps, factor = (choices[number % len(choices)] for choices in (MOVED, SWUNG))
+    moves = [
+        *(_Lag(side * steps) for side in (1, -1) if rear.any()),
+        *(_Swing(row, factor) for row in (rear, ~rear) if row.any()),
+        *(_Shake(size, seed + len(SHAKEN) * number) for seed, size in enumerate(SHAKEN)),
+    ]
+    return [_on_whole_stride(move) for move in moves]
+
+
+def _on_whole_stride(move: Callable[[Robot, Trajectory], Trajectory]) -> Move:
+    def moved(plan: Plan) -> Trajectory:
+        robot = plan.problem.robot
+        whole = move(robot, whole_stride(plan))
+        whole = with_rates(robot, _within_limits(robot, whole))
+        knots = plan.trajectory.knots
+        speed = plan.problem.limits.speed
+        return Trajectory(
+            whole.q[:knots], np.clip(whole.v[:knots], -speed, speed), whole.torque[: knots - 1], whole.dt
+        )
+
+    return moved
+
+
+def _within_limits(robot: Robot, trajectory: Trajectory) -> Trajectory:
+    q = trajectory.q.copy()
+    for dof in robot.actuated:
+        entry = robot.dof_q[dof]
+        q[:, entry] = np.clip(q[:, entry], *np.asarray(robot.joint_range)[dof])
+    return trajectory._replace(q=q)
+
+
+def _rear_joints(robot: Robot) -> np.ndarray:
+    """Which actuators (nu,) move rear feet and none in front."""
+    rear = phases_of(robot, 0.25) % 0.5 > 0.1
+    support = _limbs(robot)
+    return support[rear].any(axis=0) & ~support[~rear].any(axis=0)
+
+
+def _limbs(robot: Robot) -> np.ndarray:
+    """Which actuators move which feet, (feet, nu)."""
+    return robot.tree.body_support[[foot.body for foot in robot.feet]][:, list(robot.actuated)].astype(bool)
+
+
+@dataclass(frozen=True)
+class _Lag:
+    """Rear limbs move so many steps earlier."""
+
+    steps: int
+
+    def __call__(self, robot: Robot, stride: Trajectory) -> Trajectory:
+        rear = _rear_joints(robot)
+        dofs = np.array(robot.actuated)[rear]
+        entries = np.array(robot.dof_q)[dofs]
+        count = stride.knots - 1
+        later = (np.arange(count + 1) + self.steps) % count
+        q, v, torque = stride.q.copy(), stride.v.copy(), stride.torque.copy()
+        q[:, entries], v[:, dofs] = stride.q[later][:, entries], stride.v[later][:, dofs]
+        torque[:, rear] = stride.torque[later[:-1]][:, rear]
+        return Trajectory(q, v, torque, stride.dt)
+
+
+@dataclass(frozen=True, eq=False)
+class _Swing:
+    """Limbs in the air move further from the line between where they leave the ground and where they come down."""
+
+    joints: np.ndarray  # (nu,) of the limbs meant
+    factor: float
+
+    def __call__(self, robot: Robot, stride: Trajectory) -> Trajectory:
+        q, count = stride.q.copy(), stride.knots - 1
+        depth = np.asarray(feet_along(robot, Plane(), stride.q).depth)[:count]
+        support = _limbs(robot)
+        for foot in range(len(robot.feet)):
+            limb = support[foot] & self.joints
+            entries = np.array(robot.dof_q)[np.array(robot.actuated)[limb]]
+            for first, after in swings(depth[:, foot] < 0):
+                share = (np.arange(first, after) - first + 1)[:, None] / (after - first + 1)
+                at = np.arange(first, after) % count
+                start, end = stride.q[(first - 1) % count, entries], stride.q[after % count, entries]
+                line = (1 - share) * start + share * end
+                q[at[:, None], entries] = line + self.factor * (stride.q[at[:, None], entries] - line)
+        q[-1, np.array(robot.dof_q)[list(robot.actuated)]] = q[0, np.array(robot.dof_q)[list(robot.actuated)]]
+        return stride._replace(q=q)
+
+
+def swings(in_air: np.ndarray) -> list[tuple[int, int]]:
+    """First step and the one after the last (which may pass the end) of every time in the air, of a cycle."""
+    count = len(in_air)
+    if in_air.all() or not in_air.any():
+        return []
+    starts = [k for k in range(count) if in_air[k] and not in_air[k - 1]]
+    return [(k, next(j for j in range(k, 2 * count) if not in_air[j % count])) for k in starts]
+
+
+@dataclass(frozen=True)
+class _Shake:
+    """All joints move a little more or less, smoothly, by amounts that a seed decides."""
+
+    size: float  # rad
+    seed: int
+
+    def __call__(self, robot: Robot, stride: Trajectory) -> Trajectory:
+        rng = np.random.default_rng(self.seed)
+        joints = np.array(robot.dof_q)[list(robot.actuated)]
+        turn = 2 * np.pi * np.arange(stride.knots) / (stride.knots - 1)
+        waves = np.stack([wave(times * turn) for times in (1, 2) for wave in (np.cos, np.sin)], axis=1)
+        q = stride.q.copy()
+        q[:, joints] += self.size * waves @ rng.normal(size=(4, len(joints)))
+        return stride._replace(q=q)
