@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 
 from softground.cli.application import (
     Feet,
@@ -20,6 +21,7 @@ from softground.cli.application import (
     Quiet,
     RobotName,
     RunOut,
+    Seed,
     Slope,
     Spacing,
     Strength,
@@ -62,9 +64,13 @@ def plan(
         str, typer.Option(help="Where to start: stride (one, repeated), walk, trot (in place), gallop, a gait (.nc).")
     ] = "stride",
     knots: Annotated[int, typer.Option(help="Moments at which the state is unknown.")] = 181,
-    dt: Annotated[float, typer.Option(help="Time between knots, s.")] = 0.05,
-    period: Annotated[float, typer.Option(help="Period after which the limbs repeat their motion, s.")] = 3.0,
-    eps: Annotated[float, typer.Option(help="Temperature at which the gait is planned, W.")] = 1.0,
+    dt: Annotated[float | None, typer.Option(help="Time between knots, s; by default by the robot's size.")] = None,
+    period: Annotated[
+        float | None, typer.Option(help="Period after which the limbs repeat their motion, s; by default 60 steps.")
+    ] = None,
+    eps: Annotated[
+        float | None, typer.Option(help="Temperature at which the gait is planned, W; by default by the robot's power.")
+    ] = None,
     dynamics: Annotated[
         str,
         typer.Option(help="closed-form; or bilevel, as in zhu2021: as good, but never quite at its optimum."),
@@ -102,15 +108,22 @@ def plan(
         state=state,
         progress=not (quiet or as_json),
     )
-    title = f"{model.name} walks on {ground}{place_in_words(slope, terrain)}"
+    place = f"{ground}{place_in_words(slope, terrain)}"
+    if found.report.status == "failed":  # what breaks the laws of motion is no gait, and is not kept as one
+        if as_json:
+            print(json.dumps(found.summary() | {"gait_file": None}))
+        elif not quiet:
+            print_pairs(f"no gait of {model.name} on {place}", _first_numbers(found) | {"gait file": "none written"})
+        for line in found.troubles():
+            Console(stderr=True).print(f"[red]{line}", soft_wrap=True, highlight=False)
+        raise typer.Exit(1)
+    title = f"{model.name} walks on {place}"
     found = replace(found, title=title, command=shlex.join(sys.argv))
     found.save(out)
     if as_json:
         print(json.dumps(found.summary() | {"gait_file": str(out)}))
     elif not quiet:
         print_pairs(title, _first_numbers(found) | {"gait file": str(out)})
-    if found.report.status == "failed":
-        raise typer.Exit(1)
 
 
 def _first_numbers(plan: Plan) -> dict[str, Any]:
@@ -131,21 +144,51 @@ def _first_numbers(plan: Plan) -> dict[str, Any]:
     }
 
 
-@app.command(epilog="Example: [bold]softground replay gait.nc --out replay.nc[/]")
+@app.command(
+    epilog="Examples:\n\n[bold]softground replay gait.nc --out replay.nc[/]\n\n"
+    "[bold]softground replay gait.nc --push 0.3 --strength 0.7 --seeds 20[/]   how many of 20 pushed robots stay up"
+)
 def replay(
     gait: Annotated[Path, typer.Argument(help="Planned gait, written by softground plan.")],
     out: RunOut = Path("replay.nc"),
+    feedback: Annotated[
+        bool,
+        typer.Option("--feedback/--open-loop", help="Feedback of the whole state, or joint PD control alone."),
+    ] = True,
+    push: Annotated[float, typer.Option(help="Change of the base's velocity, m/s, at a moment that the seed says.")] = 0.0,
+    strength: Annotated[float, typer.Option(help="Strength of the ground, in that of the plan's.")] = 1.0,
+    seed: Seed = None,
+    seeds: Annotated[
+        int, typer.Option(help="Replays, from this seed on: how many stay up, with and without feedback.")
+    ] = 1,
     dt: TimeStep = 0.002,
     eps: Annotated[float, typer.Option(help="Temperature of the ground, W.")] = 1e-3,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Check a planned gait in the simulator: its torques and joint PD control, small steps, sharp contact."""
-    check_positive(dt=dt, eps=eps)
+    """Check a planned gait in the simulator: small steps, sharp contact, pushes, ground of another strength."""
+    check_positive(dt=dt, eps=eps, strength=strength, seeds=seeds)
     configure_jax()
     from softground.planning import Plan
+    from softground.planning.survival import survival
 
-    report, again = Plan.load(gait).replay(dt=dt, eps=eps, progress=not (quiet or as_json))
+    plan, seed = Plan.load(gait), seed or 0
+    if seeds > 1:
+        rates = survival(plan, push=push, strength=strength, seeds=range(seed, seed + seeds), dt=dt, eps=eps)
+        if as_json:
+            print(json.dumps([rate.as_dict() for rate in rates]))
+        elif not quiet:
+            print_pairs(f"{gait}: share of {seeds} replays without a fall", {rate.label: str(rate) for rate in rates})
+        return
+    report, again = plan.replay(
+        feedback=feedback,
+        push=push,
+        strength=strength,
+        seed=seed,
+        dt=dt,
+        eps=eps,
+        progress=not (quiet or as_json),
+    )
     again.save(out)
     summary = report.as_dict() | {"run_file": str(out)}
     if as_json:

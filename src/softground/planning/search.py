@@ -27,9 +27,9 @@ Move = Callable[[Plan], Trajectory]
 class Search:
     """How long to look for better strides."""
 
-    rounds: int = 12  # most of them, on blurred ground and then on sharper
-    worth: float = 0.005  # share of the cost by which a round must better it
-    idle: int = 3  # rounds in a row that do not, after which it ends
+    rounds: int = 12  # most of them
+    worth: float = 0.01  # share of the cost by which a round must better it
+    idle: int = 4  # rounds in a row that do not, after which it ends
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
     noise: float = 0.0  # rad, of all joints at all knots of the first guesses
     seed: int = 0  # of the noise
@@ -44,26 +44,46 @@ class Search:
         return guess._replace(q=q)
 
 
-def best_of(problem: GaitProblem, guesses: Sequence[Trajectory], stages: Sequence[Stage], search: Search) -> Plan:
-    """The best plan of those that several guesses lead to: the cheapest that is feasible, or else the nearest to it."""
+def solved_from(
+    problem: GaitProblem, guesses: Sequence[Trajectory], stages: Sequence[Stage], search: Search
+) -> list[Plan]:
+    """What guesses lead to, the best first: the cheapest that is feasible; behind those, the nearest to it."""
     first = solve(problem, guesses[0], stages=stages, progress=False)  # compiles what all others use
     with ThreadPoolExecutor(search.workers) as pool:
         rest = pool.map(lambda guess: solve(problem, guess, stages=stages, progress=False), guesses[1:])
-        return min([first, *rest], key=rank)
+        return sorted([first, *rest], key=rank)
 
 
-def improved(plan: Plan, moves: Callable[[int], list[Move]], stages: Sequence[Stage], search: Search) -> Plan:
-    """The plan, or a better one that moves led to, those of every round from the best until then."""
-    idle = 0
+def improved(
+    plans: Sequence[Plan], moves: Callable[[int], list[Move]], stages: Sequence[Stage], search: Search
+) -> Plan:
+    """The best of plans, or a better one that moves led to, those of every round from the best until then.
+
+    Where a round from the best is in vain, the next one starts from the second best, and so on.
+    """
+    known, idle = sorted(plans, key=rank), 0
     for number in range(search.rounds):
-        found = best_of(plan.problem, [move(plan) for move in moves(number)], stages, search)
-        gained = rank(found) < rank(plan)
-        worth = rank(found)[0] < rank(plan)[0] or found.report.objective < (1 - search.worth) * plan.report.objective
-        plan = found if gained else plan
-        idle = 0 if gained and worth else idle + 1
+        best, parent = known[0], known[min(idle, len(known) - 1)]
+        found = solved_from(parent.problem, [move(parent) for move in moves(number)], stages, search)
+        idle = 0 if _is_worth(found[0], best, search.worth) else idle + 1
         if idle == search.idle:
-            break
-    return plan
+            return min([best, found[0]], key=rank)
+        known = _apart([*known, *found], search.worth)
+    return known[0]
+
+
+def _is_worth(found: Plan, best: Plan, share: float) -> bool:
+    """Whether a plan is feasible where the best is not, or costs less by a share."""
+    return (rank(found)[0], found.report.objective) < (rank(best)[0], (1 - share) * best.report.objective)
+
+
+def _apart(plans: Sequence[Plan], share: float) -> list[Plan]:
+    """Plans by rank, without those that cost much the same as a better one: they are likely the same."""
+    kept: list[Plan] = []
+    for plan in sorted(plans, key=rank):
+        if not kept or plan.report.objective > (1 + share) * kept[-1].report.objective:
+            kept.append(plan)
+    return kept
 
 
 def rank(plan: Plan, feasibility: float = 1e-3) -> tuple[float, float]:

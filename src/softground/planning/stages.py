@@ -91,14 +91,14 @@ def blurred_stages(eps: float = 1.0) -> tuple[Stage, ...]:
 
 
 def first_stages(eps: float = 1.0) -> tuple[Stage, ...]:
-    """From a drawn walk to a gait on blurred ground, ten times the temperature `eps` (W)."""
+    """From a drawn walk to a gait at `eps` (W)."""
     first = Stage(BLURRED[0] * eps, "projected", 1e-3, 100, damping=Damping().times(0.03), barrier=1e-4)
-    return first, neighbour_stages(eps)[1]
+    return first, *neighbour_stages(eps)[1:]
 
 
 def neighbour_stages(eps: float = 1.0) -> tuple[Stage, ...]:
-    """From a gait that was changed to another one at `eps` (W): two stages on blurred ground, two on less blurred, two
-    more. Each level is solved before the next one begins."""
+    """From a gait that was changed to another one at `eps` (W), by way of blurred ground: each level of blurring is
+    solved before the next one begins."""
     levels = [factor * eps for factor in (*BLURRED, 1.0)]
     return tuple(
         stage

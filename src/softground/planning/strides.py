@@ -22,10 +22,11 @@ from softground.contact.feet import feet_along
 from softground.errors import OptionError
 from softground.planning.constraints import Cycle
 from softground.planning.costs import Periodicity
-from softground.planning.guesses import STRIDE, carried_over, drawn_walk, phases_of, rise, with_rates
+from softground.planning.guesses import STRIDE, carried_over, drawn_walk, phases_of, rise
+from softground.planning.library import Command, nearest
 from softground.planning.plan import Plan
 from softground.planning.problem import GaitProblem
-from softground.planning.search import Move, Search, best_of, improved
+from softground.planning.search import Move, Search, improved, solved_from
 from softground.planning.size import size_of, walking_eps
 from softground.planning.solve import solve
 from softground.planning.stages import first_stages, near_stages, neighbour_stages
@@ -58,19 +59,39 @@ def stride(problem: GaitProblem, eps: float | None = None, search: Search | None
 
 
 def stride_plan(problem: GaitProblem, eps: float, search: Search | None = None) -> Plan:
-    """The best stride found, half of it for a robot that is its own mirror image, on level ground and then from slope
-    to slope; level if the ground is no plane."""
-    search = search or Search()
+    """A stride, half of it for a robot that is its own mirror image; on level ground if the ground is no plane.
+
+    From the nearest of the library, if there is one and no search is asked for; else the best that is found on level
+    ground, carried from slope to slope.
+    """
     surface = problem.ground.surface
     angle = rise(surface) if isinstance(surface, Plane) else 0.0
     one = stride_problem(problem)
-    level = _on_slope(one, 0.0)
+    known = nearest(problem, angle) if search is None else None
+    if known is not None:
+        found = from_known(one, known, angle, eps)
+        if found.report.status == "converged":
+            return found
+    return carried_to(one, searched(_on_slope(one, 0.0), eps, search or Search()), 0.0, angle, eps)
+
+
+def searched(level: GaitProblem, eps: float, search: Search) -> Plan:
+    """The best stride that a search finds."""
     walks = [search.perturbed(walk, number) for number, walk in enumerate(drawn_walks(level))]
-    moves = partial(neighbours, level.robot)
-    blurred, sharp = neighbour_stages(eps)[:2], neighbour_stages(eps)[2:]
-    found = improved(best_of(level, walks, first_stages(eps), search), moves, blurred, search)
-    found = improved(solve(level, found.trajectory, stages=sharp, progress=False), moves, sharp, search)
-    for part in np.linspace(0.0, angle, 1 + int(np.ceil(abs(angle) / TURNED)))[1:]:
+    found = solved_from(level, walks, first_stages(eps), search)
+    return improved(found, partial(neighbours, level.robot), neighbour_stages(eps), search)
+
+
+def from_known(one: GaitProblem, known: tuple[Command, Trajectory], angle: float, eps: float) -> Plan:
+    """A stride on a slope (rad) from that of another command: at its own speed first, then from slope to slope."""
+    command, trajectory = known
+    found = solve(_on_slope(one, command.slope), trajectory, stages=near_stages(eps), progress=False)
+    return carried_to(one, found, command.slope, angle, eps)
+
+
+def carried_to(one: GaitProblem, found: Plan, before: float, angle: float, eps: float) -> Plan:
+    """A stride from one slope to another (rad), by small turns."""
+    for part in np.linspace(before, angle, 1 + int(np.ceil(abs(angle - before) / TURNED)))[1:]:
         there = _on_slope(one, float(part))
         found = solve(there, carried_over(there, found, eps), stages=near_stages(eps), progress=False)
     return found
@@ -151,13 +172,9 @@ def neighbours(robot: Robot, number: int) -> list[Move]:
 def _on_whole_stride(move: Callable[[Robot, Trajectory], Trajectory]) -> Move:
     def moved(plan: Plan) -> Trajectory:
         robot = plan.problem.robot
-        whole = move(robot, whole_stride(plan))
-        whole = with_rates(robot, _within_limits(robot, whole))
+        whole = _within_limits(robot, move(robot, whole_stride(plan)))
         knots = plan.trajectory.knots
-        speed = plan.problem.limits.speed
-        return Trajectory(
-            whole.q[:knots], np.clip(whole.v[:knots], -speed, speed), whole.torque[: knots - 1], whole.dt
-        )
+        return Trajectory(whole.q[:knots], whole.v[:knots], whole.torque[: knots - 1], whole.dt)
 
     return moved
 
