@@ -35,6 +35,7 @@ from softground.cli.application import (
     place_in_words,
     surface_of,
 )
+from softground.errors import OptionError
 from softground.tables import print_pairs
 
 if TYPE_CHECKING:
@@ -197,3 +198,54 @@ def replay(
         units = {"speed": "m/s", "speed_planned": "m/s", "base_difference": "m", "joint_difference": "rad"}
         shown = {f"{name} ({units[name]})" if name in units else name: value for name, value in summary.items()}
         print_pairs(f"{gait} in the simulator", shown)
+
+
+strides = typer.Typer(help="Libraries of strides, from which plans start.", no_args_is_help=True)
+app.add_typer(strides, name="library")
+
+
+@strides.command(
+    "build",
+    epilog="Example: [bold]softground library build robosimian --strengths 2 --slopes=-5,0,5 --out strides.npz[/]",
+)
+def build_library(
+    robot: RobotName,
+    ground: Annotated[str, typer.Option(help="Granular medium: sand, pebbles.")] = "sand",
+    speeds: Annotated[str, typer.Option(help="m/s, with commas.")] = "0.4",
+    slopes: Annotated[str, typer.Option(help="Degrees, with commas; after an equals sign where one is negative.")] = "0",
+    strengths: Annotated[str, typer.Option(help="Of the ground, with commas.")] = "1",
+    out: Annotated[Path, typer.Option(help="Library to write (npz); one that is there goes on.")] = Path("strides.npz"),
+    quiet: Quiet = False,
+) -> None:
+    """Search for a stride, and carry it to other speeds, slopes and strengths. Ctrl-C ends it; given again, it goes on."""
+    configure_jax()
+    check_outputs(out)
+    import itertools
+
+    import numpy as np
+
+    from softground.media import medium_of
+    from softground.planning.library import Command, Library, build
+    from softground.planning.strides import stride_for
+    from softground.simulation import Ground
+
+    model = load_robot(robot, None, None, None, False)
+    values = [numbers_in(given, label) for given, label in ((speeds, "speeds"), (slopes, "slopes"), (strengths, "strengths"))]
+    commands = [Command(v, float(np.deg2rad(angle)), s) for v, angle, s in itertools.product(*values)]
+    made = lambda strength: Ground(medium_of(ground, model, strength=strength))  # noqa: E731
+    console = Console(stderr=True, quiet=quiet)
+    build(
+        out,
+        Library.empty(model, made(1.0)),
+        commands,
+        lambda command, known: stride_for(model, made(command.strength), command, known),
+        lambda line: console.print(line, highlight=False),
+    )
+
+
+def numbers_in(given: str, label: str) -> list[float]:
+    """Numbers with commas between them."""
+    try:
+        return [float(part) for part in given.split(",")]
+    except ValueError as error:
+        raise OptionError(f"{label} must be numbers with commas between them, got {given!r}") from error

@@ -32,7 +32,7 @@ from softground.control.posture import pd_gains
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.layout import TORQUE_UNIT, Layout
 from softground.planning.problem import GaitProblem
-from softground.planning.size import size_of
+from softground.planning.size import REFERENCE_HEIGHT, REFERENCE_WEIGHT, size_of, walking_eps, weight_of
 from softground.planning.tracking import TrackJoints
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
@@ -42,6 +42,9 @@ from softground.simulation.simulator import Control, State
 
 if TYPE_CHECKING:
     from softground.planning.plan import Plan
+
+
+REFERENCE_TORQUE = REFERENCE_WEIGHT * REFERENCE_HEIGHT  # N m
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Tolerances:
     speed: float = 0.2  # m/s, of the base
     turning: float = 0.5  # rad/s
     rate: float = 3.0  # rad/s
-    torque: float = 0.3  # share of the actuators' limits
+    torque: float = 0.3  # share of the actuators' limits, or of weight times height where that is less
 
 
 class TrackState(eqx.Module):
@@ -74,7 +77,8 @@ class TrackState(eqx.Module):
         robot, trajectory = plan.problem.robot, plan.trajectory
         fine = trajectory.refined(round(trajectory.dt / time_step))
         kp, kd = pd_gains(robot, trajectory.q[0], **gains)
-        step, push = linearised(plan.problem, trajectory, plan.eps, kp, kd)
+        # Whatever the plan's own form and eps: a blurred ground is one that a foot may find a little higher or lower.
+        step, push = linearised(plan.problem, trajectory, walking_eps(robot), kp, kd)
         state_cost, torque_cost = costs_of(robot, tolerances or Tolerances())
         return cls(
             TrackJoints.of(robot, fine, time_step, **gains),
@@ -155,7 +159,7 @@ def costs_of(robot: Robot, tolerances: Tolerances) -> tuple[np.ndarray, np.ndarr
     turns = np.array([_turns(robot, dof) for dof in range(robot.nv)])
     way = np.where(actuated, tolerances.joint, np.where(turns, tolerances.attitude, tolerances.place * size))
     rate = np.where(actuated, tolerances.rate, np.where(turns, tolerances.turning, tolerances.speed * size**0.5))
-    torque = tolerances.torque * np.asarray(robot.torque_limit, dtype=float)
+    torque = tolerances.torque * np.minimum(robot.torque_limit, weight_of(robot) * size * REFERENCE_TORQUE)
     return np.concatenate([way, rate]) ** -2.0, torque**-2.0
 
 

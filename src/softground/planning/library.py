@@ -20,6 +20,7 @@ from softground.errors import FileFormatError
 from softground.planning.problem import GaitProblem
 from softground.planning.trajectory import Trajectory, desired_speed
 from softground.robots import Robot
+from softground.simulation import Ground
 from softground.whole_file import write_whole
 
 SHIPPED = Path(__file__).parent / "data"
@@ -56,9 +57,9 @@ class Library:
     entries: tuple[tuple[Command, float, Trajectory], ...] = ()  # with the cost of each
 
     @classmethod
-    def of(cls, problem: GaitProblem) -> Library:
-        """An empty one for the robot and medium of a problem."""
-        return cls(fingerprint(problem.robot), type(problem.ground.medium).__name__)
+    def empty(cls, robot: Robot, ground: Ground) -> Library:
+        """One without entries."""
+        return cls(fingerprint(robot), type(ground.medium).__name__)
 
     @classmethod
     def load(cls, path: Path) -> Library:
@@ -98,7 +99,8 @@ class Library:
 
     def serves(self, problem: GaitProblem) -> bool:
         """Whether its strides are of a problem's robot, on its kind of medium."""
-        return (self.robot, self.medium) == (fingerprint(problem.robot), type(problem.ground.medium).__name__)
+        mine = Library.empty(problem.robot, problem.ground)
+        return (self.robot, self.medium) == (mine.robot, mine.medium)
 
     def nearest(self, asked: Command) -> tuple[Command, Trajectory] | None:
         """The entry that is nearest, if one is near."""

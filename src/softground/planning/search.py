@@ -27,7 +27,7 @@ Move = Callable[[Plan], Trajectory]
 class Search:
     """How long to look for better strides."""
 
-    rounds: int = 12  # most of them
+    rounds: int = 16  # most of them
     worth: float = 0.01  # share of the cost by which a round must better it
     idle: int = 4  # rounds in a row that do not, after which it ends
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)

@@ -23,9 +23,9 @@ from softground.errors import OptionError
 from softground.planning.constraints import Cycle
 from softground.planning.costs import Periodicity
 from softground.planning.guesses import STRIDE, carried_over, drawn_walk, phases_of, rise
-from softground.planning.library import Command, nearest
+from softground.planning.library import Command, Solved, nearest
 from softground.planning.plan import Plan
-from softground.planning.problem import GaitProblem
+from softground.planning.problem import GaitProblem, walking_problem
 from softground.planning.search import Move, Search, improved, solved_from
 from softground.planning.size import size_of, walking_eps
 from softground.planning.solve import solve
@@ -95,6 +95,19 @@ def carried_to(one: GaitProblem, found: Plan, before: float, angle: float, eps: 
         there = _on_slope(one, float(part))
         found = solve(there, carried_over(there, found, eps), stages=near_stages(eps), progress=False)
     return found
+
+
+def stride_for(
+    robot: Robot, ground: Ground, command: Command, known: tuple[Command, Trajectory] | None
+) -> Solved:
+    """The stride for a command, from a known one or by a search; None where it does not converge (`library.build`)."""
+    eps = walking_eps(robot)
+    one = stride_problem(walking_problem(robot, ground, command.speed))
+    if known is None:
+        found = carried_to(one, searched(_on_slope(one, 0.0), eps, Search()), 0.0, command.slope, eps)
+    else:
+        found = from_known(one, known, command.slope, eps)
+    return (found.report.objective, found.trajectory) if found.report.status == "converged" else None
 
 
 def stride_problem(problem: GaitProblem, steps: int = STRIDE) -> GaitProblem:
