@@ -75,10 +75,13 @@ def stride_plan(problem: GaitProblem, eps: float, search: Search | None = None) 
     return carried_to(one, searched(_on_slope(one, 0.0), eps, search or Search()), 0.0, angle, eps)
 
 
-def searched(level: GaitProblem, eps: float, search: Search) -> Plan:
-    """The best stride that a search finds."""
-    walks = [search.perturbed(walk, number) for number, walk in enumerate(drawn_walks(level))]
-    found = solved_from(level, walks, first_stages(eps), search)
+def searched(level: GaitProblem, eps: float, search: Search, known: Trajectory | None = None) -> Plan:
+    """The best stride that a search finds, from drawn walks or from a stride that is known."""
+    if known is None:
+        walks = [search.perturbed(walk, number) for number, walk in enumerate(drawn_walks(level))]
+        found = solved_from(level, walks, first_stages(eps), search)
+    else:
+        found = solved_from(level, [search.perturbed(known, 0)], neighbour_stages(eps), search)
     return improved(found, partial(neighbours, level.robot), neighbour_stages(eps), search)
 
 
