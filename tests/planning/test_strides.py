@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from softground.errors import OptionError
 from softground.planning import Trajectory, blurred_stages, solve
 from softground.planning.constraints import Cycle
 from softground.planning.costs import Periodicity
-from softground.errors import OptionError
 from softground.planning.strides import both_sides, neighbours, repeated, stride_problem, whole_stride
 from softground.planning.transcription import Transcription
 from softground.robots import Robot

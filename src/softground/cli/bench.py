@@ -68,12 +68,12 @@ def bench_plan(
     out: Annotated[Path | None, typer.Option(help="File for the rows as they come (JSON).")] = None,
     as_json: Json = False,
 ) -> None:
-    """Whether the search for a stride finds the same again from other starts; with other XLA_FLAGS, by other rounding."""
+    """Whether a search for a stride finds the same again, from other starts and, with other XLA_FLAGS, other rounding."""
     configure_jax()
     from softground.bench.plan import measure
 
     options = {"starts": starts, "noise": noise, "robot": robot, "rounds": rounds, "out": out}
-    report("strides found", measure, "starts", as_json, {**options, "drawn": drawn, "whole": whole})
+    report("strides found", measure, "starts", as_json, {**options, "drawn": drawn or None, "whole": whole or None})
 
 
 @bench.command("batch", epilog="Example: [bold]softground bench batch --size 4096 --size 32768 --json[/]")

@@ -156,7 +156,9 @@ def replay(
         bool,
         typer.Option("--feedback/--open-loop", help="Feedback of the whole state, or joint PD control alone."),
     ] = True,
-    push: Annotated[float, typer.Option(help="Change of the base's velocity, m/s, at a moment that the seed says.")] = 0.0,
+    push: Annotated[
+        float, typer.Option(help="Change of the base's velocity, m/s, at a moment that the seed says.")
+    ] = 0.0,
     strength: Annotated[float, typer.Option(help="Strength of the ground, in that of the plan's.")] = 1.0,
     seed: Seed = None,
     seeds: Annotated[
@@ -212,12 +214,14 @@ def build_library(
     robot: RobotName,
     ground: Annotated[str, typer.Option(help="Granular medium: sand, pebbles.")] = "sand",
     speeds: Annotated[str, typer.Option(help="m/s, with commas.")] = "0.4",
-    slopes: Annotated[str, typer.Option(help="Degrees, with commas; after an equals sign where one is negative.")] = "0",
+    slopes: Annotated[
+        str, typer.Option(help="Degrees, with commas; after an equals sign where one is negative.")
+    ] = "0",
     strengths: Annotated[str, typer.Option(help="Of the ground, with commas.")] = "1",
     out: Annotated[Path, typer.Option(help="Library to write (npz); one that is there goes on.")] = Path("strides.npz"),
     quiet: Quiet = False,
 ) -> None:
-    """Search for a stride, and carry it to other speeds, slopes and strengths. Ctrl-C ends it; given again, it goes on."""
+    """Search for a stride, and carry it to other speeds, slopes and strengths. Interrupted and given again, it goes on."""
     configure_jax()
     check_outputs(out)
     import itertools
@@ -230,7 +234,9 @@ def build_library(
     from softground.simulation import Ground
 
     model = load_robot(robot, None, None, None, False)
-    values = [numbers_in(given, label) for given, label in ((speeds, "speeds"), (slopes, "slopes"), (strengths, "strengths"))]
+    values = [
+        numbers_in(given, label) for given, label in ((speeds, "speeds"), (slopes, "slopes"), (strengths, "strengths"))
+    ]
     commands = [Command(v, float(np.deg2rad(angle)), s) for v, angle, s in itertools.product(*values)]
     made = lambda strength: Ground(medium_of(ground, model, strength=strength))  # noqa: E731
     console = Console(stderr=True, quiet=quiet)

@@ -1,19 +1,19 @@
 """Feedback that holds a planned gait: the linear-quadratic regulator along its trajectory.
 
-A plan gives every step's rows and their derivatives. With the states' deviations x = (tangent of q, v) and a change u of
-the torques, the step from knot k is, to first order,
+A plan gives every step's rows and their derivatives. With the states' deviations x = (tangent of q, v) and a change u
+of the torques, the step from knot k is, to first order,
 
     x+ = A_k x + B_k u,
 
 where the feet's scaled twists are eliminated: their rows are solved for them together with the next state. The joints'
-PD control is part of the step. It acts on the step's end, so the torque is u - kp (joints of x+) - kd (rates of x+), and
-u is what balance needs beyond it: no joint's error says that the base falls. The u that makes the sum of x'Qx + u'Ru
-over all that is left of the gait least is -K_k x (Riccati's recursion, backwards from the end):
+PD control is part of the step. It acts on the step's end, so the torque is u - kp (joints of x+) - kd (rates of x+),
+and u is what balance needs beyond it: no joint's error says that the base falls. The u that makes the sum of x'Qx +
+u'Ru over all that is left of the gait least is -K_k x (Riccati's recursion, backwards from the end):
 
     K = (R + B'PB)^-1 B'PA,      P <- Q + A'P(A - BK).
 
-Q and R say what deviations are worth each other (`Tolerances`, Bryson's rule): the squares of what is tolerable. Between
-knots the gain is that of the step, the deviation that of the moment; torques stay within the actuators' limits.
+Q and R say what deviations are worth each other (`Tolerances`, Bryson's rule): the squares of what is tolerable.
+Between knots the gain is that of the step, the deviation that of the moment; torques stay within the actuators' limits.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ REFERENCE_TORQUE = REFERENCE_WEIGHT * REFERENCE_HEIGHT  # N m
 
 @dataclass(frozen=True)
 class Tolerances:
-    """Deviations that are as bad as each other; lengths and speeds are those of RoboSimian, for others by their size."""
+    """Deviations that are as bad as each other; lengths and speeds for RoboSimian, for others by their size."""
 
     place: float = 0.05  # m, of the base
     attitude: float = 0.05  # rad

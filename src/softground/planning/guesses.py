@@ -47,6 +47,7 @@ FINER = 4
 GATHERED = 0.72
 """Feet of a walk stand so far from the middle of the robot, in their distance when it stands."""
 
+
 def stride_seconds(robot: Robot) -> float:
     """Period of a walk, s."""
     return STRIDE * walking_step(robot)
@@ -117,8 +118,9 @@ def drawn_walk(
 ) -> Trajectory:
     """A walk at the problem's speed that is drawn and not simulated: no robot falls while it is drawn.
 
-    The base moves on at its speed and as high as its deepest foot is `sunk` (m) into level ground; torques are zero. lag:
-    share of the period by which the feet of a side's rear follow those in front (0.5: a trot). Feet rise by `lift`, m.
+    The base moves on at its speed and as high as its deepest foot is `sunk` (m) into level ground; torques are zero.
+    lag: share of the period by which the feet of a side's rear follow those in front (0.5: a trot). Feet rise by
+    `lift`, m.
     """
     robot, base = problem.robot, base_motion(problem.robot)
     size, speed, time = size_of(robot), desired_speed(problem), np.arange(problem.knots) * problem.dt

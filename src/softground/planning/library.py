@@ -1,9 +1,9 @@
 """A library of strides: where a search has been, and need not be repeated.
 
-A stride is a small thing, half of one smaller still: a few kilobytes. A library file holds those of one robot on one kind
-of ground, at several speeds, slopes and strengths; a plan starts from the nearest (`nearest`), carried to its own ground
-and speed, and only searches where that does not lead to a gait. `build` makes one: searched for once, then from entry to
-entry, resumable. RoboSimian's on sand is shipped.
+A stride is a small thing, half of one smaller still: a few kilobytes. A library file holds those of one robot on one
+kind of ground, at several speeds, slopes and strengths; a plan starts from the nearest (`nearest`), carried to its own
+ground and speed, and only searches where that does not lead to a gait. `build` makes one: searched for once, then from
+entry to entry, resumable. RoboSimian's on sand is shipped.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -80,19 +80,13 @@ class Library:
     def save(self, path: Path) -> Path:
         """Write it whole (npz)."""
         found = [trajectory for _, _, trajectory in self.entries]
+        parts: Any = {name: np.stack([getattr(one, name) for one in found]) for name in ("q", "v", "torque")}
+        parts |= {"format": FORMAT, "robot": self.robot, "medium": self.medium, "dt": found[0].dt}
+        parts |= {name: [entry[k] for entry in self.entries] for k, name in enumerate(("commands", "costs"))}
 
         def write(where: Path) -> None:
             with where.open("wb") as file:
-                np.savez_compressed(
-                    file,
-                    format=FORMAT,
-                    robot=self.robot,
-                    medium=self.medium,
-                    commands=np.array([command for command, _, _ in self.entries]),
-                    costs=np.array([cost for _, cost, _ in self.entries]),
-                    dt=found[0].dt,
-                    **{name: np.stack([getattr(one, name) for one in found]) for name in ("q", "v", "torque")},
-                )
+                np.savez_compressed(file, **parts)
 
         write_whole(path, write)
         return path

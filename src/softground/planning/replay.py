@@ -1,8 +1,8 @@
 """A plan checked independently: followed in the simulator, at a small time step and eps.
 
 A plan obeys coarse steps (50 ms) on smoothed ground. What counts is whether the robot walks like that when neither is
-so: 2 ms, ground a thousand times sharper. It is followed by its torques and joint PD control, with feedback of the whole
-state (`feedback`) or without. And whether it holds when things go wrong: a push, ground of another strength.
+so: 2 ms, ground a thousand times sharper. It is followed by its torques and joint PD control, with feedback of the
+whole state (`feedback`) or without. And whether it holds when things go wrong: a push, ground of another strength.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The best of several solves: from several guesses at once, then from neighbours of the best as long as that helps.
 
-Solves run on as many threads as there are cores: compiled code runs beside other compiled code, and is compiled once for
-all. Each is by itself, and of equal costs the first one counts, so the answer does not depend on how many run at once.
+Solves run on as many threads as there are cores: compiled code runs beside other compiled code, and is compiled once
+for all. Each is by itself, and of equal costs the first one counts, so the answer does not depend on how many run at
+once.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The size of a robot, and what goes with it.
 
-zhu2021's weights, times and temperatures were chosen for RoboSimian. Another robot walks alike if weight and inertia are
-to each other as they are there (Froude): lengths go with the height h of the base over the feet, times and speeds with
-its root, forces with the weight W, torques with W h and powers with W h^(1/2).
+zhu2021's weights, times and temperatures were chosen for RoboSimian. Another robot walks alike if weight and inertia
+are to each other as they are there (Froude): lengths go with the height h of the base over the feet, times and speeds
+with its root, forces with the weight W, torques with W h and powers with W h^(1/2).
 """
 
 from __future__ import annotations

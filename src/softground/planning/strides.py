@@ -1,9 +1,9 @@
 """One stride of a gait, planned by itself and repeated: where plans of many strides start.
 
 A stride that ends in the state in which it began, further along, is a small problem; a long gait of the same costs has
-the same ways to be good in each of its strides and must find them all. Repeated, the stride obeys every step of the long
-problem, and what is left to gain there is at its two ends. Of a robot that is its own mirror image half a stride will
-do, which ends with left and right exchanged.
+the same ways to be good in each of its strides and must find them all. Repeated, the stride obeys every step of the
+long problem, and what is left to gain there is at its two ends. Of a robot that is its own mirror image half a stride
+will do, which ends with left and right exchanged.
 
 A stride has many optima, far apart in cost, and which one a solve finds hangs on rounding. So it is searched for
 (`search`): from several walks, drawn and not simulated (`drawn_walk`), the best is kept; then from what its neighbours
@@ -100,9 +100,7 @@ def carried_to(one: GaitProblem, found: Plan, before: float, angle: float, eps: 
     return found
 
 
-def stride_for(
-    robot: Robot, ground: Ground, command: Command, known: tuple[Command, Trajectory] | None
-) -> Solved:
+def stride_for(robot: Robot, ground: Ground, command: Command, known: tuple[Command, Trajectory] | None) -> Solved:
     """The stride for a command, from a known one or by a search; None where it does not converge (`library.build`)."""
     eps = walking_eps(robot)
     one = stride_problem(walking_problem(robot, ground, command.speed))
@@ -176,7 +174,7 @@ def drawn_walks(problem: GaitProblem) -> list[Trajectory]:
 def neighbours(robot: Robot, number: int) -> list[Move]:
     """Ways from a stride to one that may lead to a better one, in a round of this number."""
     rear = _rear_joints(robot)
-    steps, factor = (choices[number % len(choices)] for choices in (MOVED, SWUNG))
+    steps, factor = MOVED[number % len(MOVED)], SWUNG[number % len(SWUNG)]
     moves = [
         *(_Lag(side * steps) for side in (1, -1) if rear.any()),
         *(_Swing(row, factor) for row in (rear, ~rear) if row.any()),
@@ -207,7 +205,7 @@ def _rear_joints(robot: Robot) -> np.ndarray:
     """Which actuators (nu,) move rear feet and none in front."""
     rear = phases_of(robot, 0.25) % 0.5 > 0.1
     support = _limbs(robot)
-    return support[rear].any(axis=0) & ~support[~rear].any(axis=0)
+    return np.asarray(support[rear].any(axis=0) & ~support[~rear].any(axis=0))
 
 
 def _limbs(robot: Robot) -> np.ndarray:

@@ -57,9 +57,7 @@ def survival(
     result = []
     for feedback in (True, False):
         follower = follower_of(plan, feedback=feedback, dt=dt)
-        reports = [
-            replayed(plan, follower, push=push, strength=strength, seed=seed, eps=eps)[0] for seed in seeds
-        ]
+        reports = [replayed(plan, follower, push=push, strength=strength, seed=seed, eps=eps)[0] for seed in seeds]
         stayed = [report.speed_kept for report in reports if not report.fell]
         kept = float(np.mean(stayed)) if stayed else float("nan")
         result.append(Survival(feedback, push, strength, len(stayed), len(reports), kept))

@@ -49,9 +49,10 @@ class Mirror(NamedTuple):
 
 def unchanged(robot: Robot) -> Mirror:
     """The mirror that leaves everything where it is."""
-    sizes = robot.nq, robot.nv, robot.nu
-    pairs = [part for size in sizes for part in (np.arange(size), np.ones(size))]
-    return Mirror(*pairs, np.arange(len(robot.feet)))
+    (q, q_sign), (v, v_sign), (torque, torque_sign) = (
+        (np.arange(size), np.ones(size)) for size in (robot.nq, robot.nv, robot.nu)
+    )
+    return Mirror(q, q_sign, v, v_sign, torque, torque_sign, np.arange(len(robot.feet)))
 
 
 def mirror_of(robot: Robot) -> Mirror | None:
