@@ -37,7 +37,7 @@ def stride(long):
     start.q[:, 1] -= SUNK  # where sand carries it
     half = solve(one, start, stages=blurred_stages(), progress=False)
     whole = replace(one, knots=KNOTS, constraints=(*long.constraints, Cycle()))
-    return replace(half, problem=whole, trajectory=whole_stride(half))
+    return replace(half, problem=whole, trajectory=whole_stride(one, half.trajectory))
 
 
 def test_a_stride_ends_as_it_began(stride):

@@ -66,7 +66,12 @@ def measure(
             "processor_seconds": time.process_time() - processor,
         }
         if whole:
-            gait = solve(problem, repeated(model, whole_stride(found), KNOTS), stages=near_stages(eps), progress=False)
+            gait = solve(
+                problem,
+                repeated(model, whole_stride(level, found.trajectory), KNOTS),
+                stages=near_stages(eps),
+                progress=False,
+            )
             row |= {
                 "gait_cost": gait.report.objective,
                 "gait_violation": gait.report.violation,

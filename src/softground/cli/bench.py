@@ -68,7 +68,7 @@ def bench_plan(
     out: Annotated[Path | None, typer.Option(help="File for the rows as they come (JSON).")] = None,
     as_json: Json = False,
 ) -> None:
-    """Whether a search for a stride finds the same again, from other starts and, with other XLA_FLAGS, other rounding."""
+    """Whether a search for a stride finds the same again: from other starts, and by the rounding of other XLA_FLAGS."""
     configure_jax()
     from softground.bench.plan import measure
 

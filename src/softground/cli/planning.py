@@ -221,7 +221,7 @@ def build_library(
     out: Annotated[Path, typer.Option(help="Library to write (npz); one that is there goes on.")] = Path("strides.npz"),
     quiet: Quiet = False,
 ) -> None:
-    """Search for a stride, and carry it to other speeds, slopes and strengths. Interrupted and given again, it goes on."""
+    """Search for a stride, carry it to other speeds, slopes and strengths. Interrupted and given again, it goes on."""
     configure_jax()
     check_outputs(out)
     import itertools

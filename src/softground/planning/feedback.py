@@ -29,6 +29,7 @@ from jaxtyping import Float
 
 from softground.arrays import Array
 from softground.control.posture import pd_gains
+from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.layout import TORQUE_UNIT, Layout
 from softground.planning.problem import GaitProblem
@@ -116,11 +117,11 @@ def deviation(q_planned, v_planned, q, v) -> Float[Array, " x"]:
 
 
 def linearised(
-    problem: GaitProblem, trajectory: Trajectory, eps: float, kp, kd
+    problem: GaitProblem, trajectory: Trajectory, eps: float, kp, kd, form: type[Dynamics] = ClosedForm
 ) -> tuple[Float[Array, "n x x"], Float[Array, "n x u"]]:
     """A and B of every step of a trajectory on ground of temperature eps (W), with PD control of gains kp, kd."""
     robot = problem.robot
-    dynamics = ClosedForm(robot, problem.ground, problem.dt, problem.collocation)
+    dynamics = form(robot, problem.ground, problem.dt, problem.collocation)
     layout = Layout.of(robot, trajectory.knots, dynamics.lifted)
     block = dynamics.block(layout)
     lifted = dynamics.lift(trajectory.q, trajectory.v, eps)

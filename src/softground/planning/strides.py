@@ -22,11 +22,11 @@ from softground.contact.feet import feet_along
 from softground.errors import OptionError
 from softground.planning.constraints import Cycle
 from softground.planning.costs import Periodicity
-from softground.planning.guesses import STRIDE, carried_over, drawn_walk, phases_of, rise
-from softground.planning.library import Command, Solved, nearest
+from softground.planning.guesses import STRIDE, carried_over, drawn_walk, phases_of, rise, tracked
+from softground.planning.library import Command, Solved, command_of, nearest
 from softground.planning.plan import Plan
 from softground.planning.problem import GaitProblem, walking_problem
-from softground.planning.search import Move, Search, improved, solved_from
+from softground.planning.search import Move, Search, improved, rank, solved_from
 from softground.planning.size import size_of, walking_eps
 from softground.planning.solve import solve
 from softground.planning.stages import first_stages, near_stages, neighbour_stages
@@ -39,6 +39,8 @@ from softground.surfaces import Plane
 
 TURNED = np.deg2rad(5.0)
 """By which a stride is carried from slope to slope at a time."""
+SAME = 1e-6
+"""Commands that are not further apart have the same stride."""
 LAGS = (0.0, 0.125, 0.25, 0.375)
 """Shares of the period by which the rear feet of the drawn walks follow; half a period more is their mirror image."""
 MOVED, SWUNG, SHAKEN = (2, 1, 3, 4), (1.5, 0.75, 2.0, 1.25), (0.05, 0.1)
@@ -47,32 +49,32 @@ Joints are shaken by so much, rad, each round in another way."""
 
 
 def stride(problem: GaitProblem, eps: float | None = None, search: Search | None = None) -> Trajectory:
-    """A stride at the problem's speed on ground of smoothing `eps` (W), repeated for as long as the problem lasts."""
-    eps = walking_eps(problem.robot) if eps is None else eps
-    found = stride_plan(problem, eps, search)
-    whole = whole_stride(found)
-    if isinstance(problem.ground.surface, Plane):
-        return repeated(problem.robot, whole, problem.knots)
-    long = replace(problem, ground=Ground(problem.ground.medium))
-    gait = replace(found, problem=long, trajectory=repeated(problem.robot, whole, problem.knots))
-    return carried_over(problem, gait, eps)
+    """A stride at the problem's speed on ground of smoothing `eps` (W), repeated for as long as the problem lasts.
 
-
-def stride_plan(problem: GaitProblem, eps: float, search: Search | None = None) -> Plan:
-    """A stride, half of it for a robot that is its own mirror image; on level ground if the ground is no plane.
-
-    From the nearest of the library, if there is one and no search is asked for; else the best that is found on level
-    ground, carried from slope to slope.
+    From the library, carried to the problem's speed and slope, if that has one nearby and no search is asked for.
     """
-    surface = problem.ground.surface
-    angle = rise(surface) if isinstance(surface, Plane) else 0.0
-    one = stride_problem(problem)
-    known = nearest(problem, angle) if search is None else None
+    robot, surface = problem.robot, problem.ground.surface
+    eps = walking_eps(robot) if eps is None else eps
+    plane = surface if isinstance(surface, Plane) else Plane()
+    one = stride_problem(replace(problem, ground=replace(problem.ground, surface=plane)))
+    gait = repeated(robot, whole_stride(one, best_stride(one, eps, search)), problem.knots)
+    if plane is surface:
+        return gait
+    return tracked(problem, gait, eps)
+
+
+def best_stride(one: GaitProblem, eps: float, search: Search | None = None) -> Trajectory:
+    """The solution of a stride's problem on a plane: known, or carried from one that is, or searched for."""
+    angle = rise(one.ground.surface)
+    known = nearest(one, angle) if search is None else None
+    if known is not None and known[0].apart(command_of(one, angle)) < SAME:
+        return known[1]
     if known is not None:
         found = from_known(one, known, angle, eps)
         if found.report.status == "converged":
-            return found
-    return carried_to(one, searched(_on_slope(one, 0.0), eps, search or Search()), 0.0, angle, eps)
+            return found.trajectory
+    level = searched(_on_slope(one, 0.0), eps, search or Search())
+    return carried_to(one, level, 0.0, angle, eps).trajectory
 
 
 def searched(level: GaitProblem, eps: float, search: Search, known: Trajectory | None = None) -> Plan:
@@ -88,7 +90,8 @@ def searched(level: GaitProblem, eps: float, search: Search, known: Trajectory |
 def from_known(one: GaitProblem, known: tuple[Command, Trajectory], angle: float, eps: float) -> Plan:
     """A stride on a slope (rad) from that of another command: at its own speed first, then from slope to slope."""
     command, trajectory = known
-    found = solve(_on_slope(one, command.slope), trajectory, stages=near_stages(eps), progress=False)
+    there = _on_slope(one, command.slope)
+    found = _solved_near(there, trajectory, eps)
     return carried_to(one, found, command.slope, angle, eps)
 
 
@@ -96,8 +99,16 @@ def carried_to(one: GaitProblem, found: Plan, before: float, angle: float, eps: 
     """A stride from one slope to another (rad), by small turns."""
     for part in np.linspace(before, angle, 1 + int(np.ceil(abs(angle - before) / TURNED)))[1:]:
         there = _on_slope(one, float(part))
-        found = solve(there, carried_over(there, found, eps), stages=near_stages(eps), progress=False)
+        found = _solved_near(there, carried_over(there, found, eps), eps)
     return found
+
+
+def _solved_near(problem: GaitProblem, guess: Trajectory, eps: float) -> Plan:
+    """What a guess leads to; by way of blurred ground where that is not a solution."""
+    found = solve(problem, guess, stages=near_stages(eps), progress=False)
+    if found.report.status == "converged":
+        return found
+    return min(found, solve(problem, guess, stages=neighbour_stages(eps)[2:], progress=False), key=rank)
 
 
 def stride_for(robot: Robot, ground: Ground, command: Command, known: tuple[Command, Trajectory] | None) -> Solved:
@@ -119,10 +130,10 @@ def stride_problem(problem: GaitProblem, steps: int = STRIDE) -> GaitProblem:
     return replace(problem, knots=knots, costs=costs, constraints=(*problem.constraints, Cycle(mirrored)))
 
 
-def whole_stride(plan: Plan) -> Trajectory:
-    """The stride of a plan of one, or of half of one."""
-    cycle = next(one for one in plan.problem.constraints if isinstance(one, Cycle))
-    return both_sides(plan.problem.robot, plan.trajectory) if cycle.mirrored else plan.trajectory
+def whole_stride(problem: GaitProblem, stride: Trajectory) -> Trajectory:
+    """The stride that solves the problem of one, or of half of one."""
+    cycle = next(one for one in problem.constraints if isinstance(one, Cycle))
+    return both_sides(problem.robot, stride) if cycle.mirrored else stride
 
 
 def both_sides(robot: Robot, half: Trajectory) -> Trajectory:
@@ -186,7 +197,7 @@ def neighbours(robot: Robot, number: int) -> list[Move]:
 def _on_whole_stride(move: Callable[[Robot, Trajectory], Trajectory]) -> Move:
     def moved(plan: Plan) -> Trajectory:
         robot = plan.problem.robot
-        whole = _within_limits(robot, move(robot, whole_stride(plan)))
+        whole = _within_limits(robot, move(robot, whole_stride(plan.problem, plan.trajectory)))
         knots = plan.trajectory.knots
         return Trajectory(whole.q[:knots], whole.v[:knots], whole.torque[: knots - 1], whole.dt)
 
