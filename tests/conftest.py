@@ -1,5 +1,6 @@
 """Test configuration: double precision, a compilation cache kept between runs, and shared fixtures."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -9,7 +10,13 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 _EIGEN_FLAG = "--xla_cpu_multi_thread_eigen=false"
 if "xla_cpu_multi_thread_eigen" not in os.environ.get("XLA_FLAGS", ""):
     os.environ["XLA_FLAGS"] = f"{_EIGEN_FLAG} {os.environ.get('XLA_FLAGS', '')}".strip()
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(REPOSITORY / ".jax_cache"))
+programs = os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(REPOSITORY / ".jax_cache"))
+os.environ.setdefault("SOFTGROUND_CACHE", f"{programs}/softground")  # shared by the workers, apart from the user's
+# Most tests run what they compile once. Those of tests/native, about the compiler, have it optimise as users do.
+os.environ.setdefault("SOFTGROUND_LLVM_LEVEL", "0")
+
+# What is imported and traced stays, so that looking through it for garbage finds little.
+gc.set_threshold(50_000, 20, 50)
 
 import jax  # noqa: E402
 import pytest  # noqa: E402
@@ -21,6 +28,10 @@ array_checks.install()  # before softground is imported
 jax.config.update("jax_enable_x64", True)
 # Our functions are many and small: all are kept (the default is those of 1 s), so that the workers share them.
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+
+
+def pytest_sessionfinish() -> None:
+    gc.freeze()  # pytest and Python look for garbage six times more before they end
 
 
 @pytest.fixture(scope="session")

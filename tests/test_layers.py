@@ -23,7 +23,7 @@ LAYERS = [
     {"validation"},
     {"control"},
     {"planning"},
-    {"files"},
+    {"files", "envs"},
     {"bridges"},
     {"bench", "papers", "demo"},
     {"cli"},

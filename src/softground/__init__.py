@@ -6,7 +6,7 @@
     run = sim.run(sg.hold_posture(sim.robot), seconds=1, height=0.02)
 
 What most programs need has its name here; the rest is in the sub-packages `robots`, `surfaces`, `media`, `terrain`,
-`contact`, `simulation`, `runs`, `control`, `planning`, `experiments`, `bridges`, `papers` and `errors`;
+`contact`, `simulation`, `runs`, `control`, `planning`, `experiments`, `envs`, `bridges`, `papers` and `errors`;
 docs/api.md lists it all. Nothing is imported before it is used.
 """
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for editors and type checkers
         bridges,
         contact,
         control,
+        envs,
         errors,
         experiments,
         media,
@@ -55,6 +56,7 @@ __all__ = [
     "calibrate",
     "contact",
     "control",
+    "envs",
     "errors",
     "experiments",
     "firm",

@@ -30,9 +30,9 @@ def lazily(
 
 
 @contextmanager
-def imported_meanwhile(module: str) -> Iterator[None]:
-    """Import a module beside what the context does, which gains time where that waits for compiled code."""
-    thread = threading.Thread(target=importlib.import_module, args=(module,), daemon=True)
+def imported_meanwhile(*modules: str) -> Iterator[None]:
+    """Import modules beside what the context does, which gains time where that waits for compiled code."""
+    thread = threading.Thread(target=lambda: [importlib.import_module(module) for module in modules], daemon=True)
     thread.start()
     try:
         yield

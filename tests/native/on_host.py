@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from softground.native.cuda import KERNEL, kernel_text
+from softground.native.cuda import kernel_name, kernel_text, team_of
 from softground.native.frugal import frugal
 from softground.native.interpreter import dtype_of
 from softground.native.program import Program
@@ -24,12 +24,31 @@ _SHIM = """
 #define __global__
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(threads)
-static struct { long long x; } blockIdx, blockDim = {1}, threadIdx;
+static struct { long long x; } blockIdx, blockDim = {TEAM};
+static thread_local struct { long long x; } threadIdx;
 #define __syncthreads()
 static inline double rsqrt(double a) { return 1 / sqrt(a); }
 static inline float rsqrtf(float a) { return 1 / sqrtf(a); }
 static inline float __int_as_float(unsigned a) { float b; memcpy(&b, &a, 4); return b; }
 static inline double __longlong_as_double(unsigned long long a) { double b; memcpy(&b, &a, 8); return b; }
+"""
+#: The threads of a team are threads of the processor, which wait for each other where they exchange numbers.
+_EXCHANGE = """
+#include <pthread.h>
+static pthread_barrier_t meeting;
+static double shown[TEAM];
+static inline float __fadd_rn(float a, float b) { return a + b; }
+static inline double __dadd_rn(double a, double b) { return a + b; }
+template <class T> static T __shfl_sync(unsigned members, T a, int from, int team) {
+  shown[threadIdx.x] = a;
+  pthread_barrier_wait(&meeting);
+  const T found = (T)shown[from];
+  pthread_barrier_wait(&meeting);
+  return found;
+}
+template <class T> static T __shfl_xor_sync(unsigned members, T a, int bit) {
+  return __shfl_sync(members, a, (int)threadIdx.x ^ bit, TEAM);
+}
 """
 
 
@@ -40,7 +59,11 @@ def run(program: Program, *arrays) -> list[np.ndarray]:
         np.ascontiguousarray(np.reshape(array, (rows, -1)), dtype_of(buffer, program.precision))
         for array, buffer in zip(arrays, program.inputs, strict=True)
     ]
-    outputs = [np.zeros((rows, buffer.size), dtype_of(buffer, program.precision)) for buffer in program.outputs]
+    in_place = (array.copy() for array, buffer in zip(inputs, program.inputs, strict=True) if buffer.in_place)
+    outputs = [
+        next(in_place) if buffer.in_place else np.zeros((rows, buffer.size), dtype_of(buffer, program.precision))
+        for buffer in program.outputs
+    ]
     pointers = (ctypes.c_void_p * (len(inputs) + len(outputs)))(*(array.ctypes.data for array in (*inputs, *outputs)))
     _library(program).run(pointers, ctypes.c_longlong(rows))
     return outputs
@@ -51,18 +74,35 @@ def _library(program: Program) -> ctypes.CDLL:
 
     buffers = len(program.inputs) + len(program.outputs)
     arguments = ", ".join(f"cast(p[{k}])" for k in range(buffers))
-    text = f"""{_SHIM}
+    team = team_of(program)
+    text = f"""#define TEAM {team}
+{_SHIM}{_EXCHANGE}
 struct cast {{ void* p; cast(void* q) : p(q) {{}} template <class T> operator T*() const {{ return (T*)p; }} }};
 {kernel_text(frugal(program))}
+struct Job {{ void** p; long long rows; int lane; }};
+static void* work(void* job) {{
+  void** p = ((Job*)job)->p;
+  threadIdx.x = ((Job*)job)->lane;
+  {kernel_name(team)}({arguments}, ((Job*)job)->rows);
+  return 0;
+}}
 extern "C" void run(void** p, long long rows) {{
-  for (blockIdx.x = 0; blockIdx.x < rows; blockIdx.x++) {KERNEL}({arguments}, rows);
+  pthread_barrier_init(&meeting, 0, TEAM);
+  for (blockIdx.x = 0; blockIdx.x < rows; blockIdx.x++) {{
+    pthread_t threads[TEAM];
+    Job jobs[TEAM];
+    for (int k = 0; k < TEAM; k++) jobs[k] = {{p, rows, k}};
+    for (int k = 1; k < TEAM; k++) pthread_create(&threads[k], 0, work, &jobs[k]);
+    work(&jobs[0]);
+    for (int k = 1; k < TEAM; k++) pthread_join(threads[k], 0);
+  }}
 }}
 """
     folder = cache_folder() / "host"
     folder.mkdir(parents=True, exist_ok=True)
     source = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.cpp"
     source.write_text(text)
-    options = ["-O0", "-w", "-shared", "-fPIC", "-std=c++17", "-fwrapv"]
+    options = ["-O0", "-w", "-shared", "-fPIC", "-std=c++17", "-fwrapv", "-pthread"]
     assert COMPILER is not None
     subprocess.run([COMPILER, *options, str(source), "-o", str(source.with_suffix(".so"))], check=True)
     return ctypes.CDLL(str(source.with_suffix(".so")))

@@ -1,6 +1,7 @@
 """Kernels for GPUs: their text, what it computes (run by the processor), and how XLA starts them."""
 
 import ctypes
+from itertools import count
 
 import jax
 import numpy as np
@@ -127,6 +128,7 @@ def test_a_step_is_the_simulator_s():
 
 _LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)
 _FROM_API = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+_NUMBERS = count()
 _INTERFACE = Interface(64, (Buffer("float", 3),), (Buffer("float", 2),))
 
 
@@ -134,7 +136,7 @@ def words(*numbers) -> ctypes.Array:
     return (ctypes.c_uint64 * len(numbers))(*numbers)
 
 
-def start(shape=(130, 2), status=0, refusal=0):
+def start(shape=(130, 2), status=0, refusal=0, team=1):
     """What the handler returns, and with what it started a kernel."""
     started, errors = [], []
 
@@ -163,8 +165,8 @@ def start(shape=(130, 2), status=0, refusal=0):
     tables = [words(place(buffer)) for buffer in buffers]
     api = words(*[0] * 6, place(error_of), 0, 0, 0, place(stream_of))
     frame = words(136, 0, place(api), 0xC, 3, *[0] * 4, place(tables[0]), *[0] * 4, place(tables[1]))
-    text = gpu.handler_text(_INTERFACE, (0, 3), place(launch), 0xF, processors=132)
-    name = f"test_cuda {text}"
+    text = gpu.handler_text(_INTERFACE, (0, 3), place(launch), 0xF, team, processors=132)
+    name = f"test_cuda {next(_NUMBERS)}"
     handler = _FROM_API(address(name, passing_code(text), HANDLER))
     return handler(place(frame)), started, errors
 
@@ -186,13 +188,16 @@ def test_threads_meet_only_where_all_come_by():
     assert after.count("while (true)") == 2
 
 
-@pytest.mark.parametrize(("rows", "threads"), [(130, 32), (4096, 32), (8192, 64), (32768, 256), (10**6, 256)])
-def test_a_kernel_is_started_on_the_stream_of_xla(rows, threads):
+@pytest.mark.parametrize(
+    ("rows", "team", "threads"),
+    [(130, 1, 32), (4096, 1, 32), (8192, 1, 64), (32768, 1, 256), (10**6, 1, 256), (4096, 4, 128)],
+)
+def test_a_kernel_is_started_on_the_stream_of_xla(rows, team, threads):
     """A block for every processor, as long as a processor has room for its threads."""
-    returned, started, errors = start(shape=(rows, 2))
+    returned, started, errors = start(shape=(rows, 2), team=team)
     assert returned is None
     assert not errors
-    assert started == [(0xF, (-(-rows // threads), 1, 1, threads, 1, 1, 0, 0x57), [0x1000, 0x2000, rows])]
+    assert started == [(0xF, (-(-rows * team // threads), 1, 1, threads, 1, 1, 0, 0x57), [0x1000, 0x2000, rows])]
 
 
 def test_no_rows_start_nothing():

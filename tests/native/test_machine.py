@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from softground.errors import OptionError
 from softground.native import ffi, machine
 from softground.native.calling import native
 from softground.native.errors import NotNative
@@ -56,9 +57,22 @@ def test_a_damaged_file_is_made_again(compilations, tmp_path, damage):
 def test_code_depends_on_the_processor(compilations, monkeypatch):
     """A home folder may be shared by several."""
     here, _ = machine.machine_code(TEXT)
-    there = machine._Machine(**{**vars(machine._machine()), "identity": "another"})
-    monkeypatch.setattr(machine, "_machine", lambda: there)
+    there = machine._Machine(**{**vars(machine._machine(2)), "identity": "another"})
+    monkeypatch.setattr(machine, "_machine", lambda level: there)
     assert machine.machine_code(TEXT)[0] != here
+
+
+def test_code_depends_on_the_level_of_optimisation(compilations, monkeypatch):
+    made = []
+    for level in ("0", "2"):
+        monkeypatch.setenv("SOFTGROUND_LLVM_LEVEL", level)
+        made.append(machine.machine_code(TEXT))
+    (quick, plain), (optimised, short) = made
+    assert quick != optimised
+    assert len(short) < len(plain)
+    monkeypatch.setenv("SOFTGROUND_LLVM_LEVEL", "fast")
+    with pytest.raises(OptionError, match="must be 0, 1, 2 or 3, got 'fast'"):
+        machine.machine_code(TEXT)
 
 
 def test_a_folder_that_cannot_be_written_costs_only_time(compilations, monkeypatch, tmp_path):

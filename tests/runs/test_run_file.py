@@ -130,15 +130,15 @@ def test_interruption_keeps_what_was_simulated(recorded, monkeypatch):
             raise KeyboardInterrupt
         return original(*args)
 
-    compiled = compiled_loop._compiled_chunk
+    lowered = compiled_loop._lowered_chunk
 
-    def compile_chunk(*args):
+    def lower_chunk(*args):
         nonlocal original
-        original = compiled(*args)
-        return interrupted
+        original = lowered(*args)()
+        return lambda: interrupted
 
     original = None
-    monkeypatch.setattr(compiled_loop, "_compiled_chunk", compile_chunk)
+    monkeypatch.setattr(compiled_loop, "_lowered_chunk", lower_chunk)
     dataset = run(simulator, state, None, 1.0, progress=False)
     assert dataset.attrs["ended"] == "interrupted"
     assert 0 < dataset.attrs["steps"] < 500

@@ -12,10 +12,11 @@ from softground import terrain
 from softground.errors import MediumError, OptionError
 from softground.media.base import FootInGround
 from softground.robots.shapes import Box, Cylinder, HalfCylinder, Polygon, Sphere
+from softground.simulation import treading
 from softground.simulation.batch import rollout_batch
 from softground.terrain.footprints import Felt
 from softground.terrain.soles import Soles
-from softground.terrain.tiles import Tiles, touched_tiles
+from softground.terrain.window import LAP, LAPS, Window
 
 DISC = Cylinder(0.05, 0.25)
 
@@ -29,17 +30,17 @@ def feet_on(places, depths, turns=None) -> FootInGround:
 
 
 @eqx.filter_jit
-def walked(footprints, shapes, feet: FootInGround, tiles=None):
-    """Tiles after a way of feet (leading axis: time), and what the feet felt."""
+def walked(footprints, shapes, feet: FootInGround, window=None):
+    """The window after a way of feet (leading axis: time), and what the feet felt."""
     first = jax.tree.map(lambda x: x[0], feet)
-    start = footprints.fresh(shapes, jnp.float64).tiles if tiles is None else tiles
+    start = footprints.fresh(shapes, jnp.float64).window if window is None else window
 
     def step(carry, now):
-        tiles, felt = footprints.trodden(*carry, now, shapes)
-        return (tiles, felt), felt
+        window, felt = footprints.trodden(*carry, now, shapes)
+        return (window, felt), felt
 
-    (tiles, _), felt = jax.lax.scan(step, (start, Felt.fresh(first)), feet)
-    return tiles, felt
+    (window, _), felt = jax.lax.scan(step, (start, Felt.fresh(first)), feet)
+    return window, felt
 
 
 def push_and_lift(depth=0.05, x=0.0, rest=60):
@@ -49,40 +50,41 @@ def push_and_lift(depth=0.05, x=0.0, rest=60):
     return np.broadcast_to([x, 0.0], (*depths.shape, 2)), depths
 
 
-def volume(tiles: Tiles, cell: float) -> float:
+def volume(window: Window, cell: float) -> float:
     """Of the ground above the undisturbed surface, m3."""
-    return float(np.asarray(tiles.cells)[..., 0].sum() * cell**2)
+    return float(np.asarray(window.cells)[:, 0].sum() * cell**2)
 
 
-def heights(tiles: Tiles) -> dict[tuple[int, int], float]:
+def heights(window: Window) -> dict[tuple[int, int], float]:
     """Height of every cell that is not zero, by its place in the world."""
-    corners, cells = touched_tiles(tiles)
-    return {
-        (int(a + i), int(b + j)): float(h[0])
-        for (a, b), tile in zip(corners, cells, strict=True)
-        for (i, j), h in zip(np.ndindex(tile.shape[:2]), tile.reshape(-1, 2), strict=True)
-        if h[0]
-    }
+    cells = np.asarray(window.cells)
+    size, found = round(len(cells) ** 0.5), {}
+    for at in np.flatnonzero(cells[:, 0]):
+        laps = np.array(divmod(int(cells[at, LAP]) - 1, LAPS))
+        laps = np.where(laps < LAPS // 2, laps, laps - LAPS)  # what lies behind the origin
+        i, j = size * laps + np.array(divmod(int(at), size))
+        found[int(i), int(j)] = float(cells[at, 0])
+    return found
 
 
 @pytest.mark.parametrize("rim", [0.0, 1.0, 1.5])
 def test_volume_is_accounted_for(rim):
     """What was pushed away is in the rim but for the share that the ground was compacted by: to rounding."""
     footprints = terrain.Footprints(rim=rim)
-    tiles, _ = walked(footprints, [DISC], feet_on(*push_and_lift(0.05)))
+    window, _ = walked(footprints, [DISC], feet_on(*push_and_lift(0.05)))
     under = Soles.of([DISC])
     middles = (np.arange(-20, 20) + 0.5) * footprints.cell
     inside = np.hypot(*np.meshgrid(middles, middles)) <= float(under.radius[0])
     pushed = 0.05 * inside.sum() * footprints.cell**2
-    np.testing.assert_allclose(volume(tiles, footprints.cell), (rim - 1) * pushed, atol=1e-12)
+    np.testing.assert_allclose(volume(window, footprints.cell), (rim - 1) * pushed, atol=1e-12)
     assert abs(pushed / (np.pi * 0.05**2 * 0.05) - 1) < 0.1  # cells of 1.5 cm under a disc of 5 cm radius
 
 
 def test_slopes_come_to_rest():
     """After a foot has left, no slope near it is steeper than the angle of repose by more than sweeps still move."""
     footprints = terrain.Footprints(repose=np.radians(30.0))
-    tiles, _ = walked(footprints, [DISC], feet_on(*push_and_lift(0.05, rest=400)))
-    h = heights(tiles)
+    window, _ = walked(footprints, [DISC], feet_on(*push_and_lift(0.05, rest=400)))
+    h = heights(window)
     at = lambda i, j: h.get((i, j), 0.0)  # noqa: E731
     rises = [abs(at(i, j) - at(i + a, j + 1 - a)) for i, j in h for a in (0, 1)]
     assert 0.9 < max(rises) / footprints.cell / np.tan(np.radians(30.0)) < 1.02
@@ -115,9 +117,9 @@ def test_a_print_of_another_foot_is_felt():
     places, depths = push_and_lift(0.04)
     away = np.broadcast_to([0.5, 0.0], places.shape)
     both = np.concatenate([places, away], 1), np.concatenate([depths, np.full_like(depths, -0.02)], 1)
-    tiles, _ = walked(footprints, [DISC, DISC], feet_on(*both))
+    window, _ = walked(footprints, [DISC, DISC], feet_on(*both))
     over = feet_on(np.array([[[0.5, 0.0], [0.0, 0.0]], [[0.5, 0.0], [0.1, 0.0]]]), np.full((2, 2), -0.02))
-    _, felt = walked(footprints, [DISC, DISC], over, tiles)
+    _, felt = walked(footprints, [DISC, DISC], over, window)
     print_level, rim_level = np.asarray(felt.level)[:, 1]
     assert print_level < -0.005 < 0 < rim_level
 
@@ -125,8 +127,8 @@ def test_a_print_of_another_foot_is_felt():
 def test_firmness_follows_what_was_done():
     """Pressed ground has the one factor, laid ground tends to the other, and both are felt."""
     footprints = terrain.Footprints(firm=1.3, loose=0.7, length=0.001)
-    tiles, _ = walked(footprints, [DISC], feet_on(*push_and_lift(0.03, rest=0)))
-    firmness = 1 + np.asarray(tiles.cells)[..., 1]
+    window, _ = walked(footprints, [DISC], feet_on(*push_and_lift(0.03, rest=0)))
+    firmness = 1 + np.asarray(window.cells)[..., 1]
     assert 0.7 - 1e-12 <= firmness.min() < 0.72
     assert 1.25 < firmness.max() <= 1.3 + 1e-12
 
@@ -139,8 +141,7 @@ def test_the_window_moves_with_the_robot_and_forgets_what_it_left():
     here, there = (heights(walked(one, [DISC], feet_on(places, depths))[0]) for one in (small, large))
     assert here.keys() == there.keys()
     np.testing.assert_allclose(list(here.values()), list(there.values()), atol=1e-15)
-    tiles = -(-64 // small.tile_for([DISC]))
-    beyond = np.concatenate([places, places + np.array([tiles * small.tile_for([DISC]) * small.cell, 0.0])])
+    beyond = np.concatenate([places, places + np.array([small.size * small.cell, 0.0])])
     after = heights(walked(small, [DISC], feet_on(beyond, np.concatenate([depths, depths])))[0])
     assert min(i for i, _ in after) > max(i for i, _ in here) - small.size  # the old ones are gone
     np.testing.assert_allclose(sorted(after.values()), sorted(here.values()), atol=1e-12)
@@ -207,7 +208,7 @@ def test_the_foot_that_makes_a_print_keeps_its_support(dropped):
     after, record = roll(simulator.initial_state(height=0.01))
     _, expected = plainly(plain.initial_state(height=0.01))
     np.testing.assert_allclose(record.q, expected.q, atol=1e-12)
-    deepest = np.asarray(after.prints.tiles.cells)[..., 0].min()
+    deepest = np.asarray(after.prints.window.cells)[..., 0].min()
     np.testing.assert_allclose(deepest, -np.asarray(record.depth).max(), atol=6e-4)  # what the ground would notice
     again, _ = roll(eqx.tree_at(lambda s: s.q, after, simulator.initial_state(height=0.01).q))
     assert np.asarray(again.memory[0].felt.level) < -0.005  # lifted out and dropped again: into its print
@@ -221,6 +222,31 @@ def test_a_batch_is_its_members(dropped):
     for number, start in enumerate(starts):
         alone, _ = roll(start)
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a[number], b, atol=1e-12), together, alone)  # noqa: B023
+
+
+@pytest.mark.parametrize("loose", [1.0, 0.8])
+@pytest.mark.parametrize("in_calls", [False, True])
+def test_native_code_leaves_the_same_prints(loose, in_calls, monkeypatch):
+    """In one call and between calls (where patches are large), of a batch that lands at different times; in the next
+    window too, where what was there is forgotten."""
+    monkeypatch.setattr(treading, "MOST_CELLS", 0 if in_calls else treading.MOST_CELLS)
+    footprints = terrain.Footprints(cell=0.04, size=16, every=5, loose=loose)
+    ground = sg.Ground(sg.sand(), footprints=footprints)
+    by_xla, natively = (sg.Simulator(sg.Robot.load("foot"), ground, backend=backend) for backend in ("xla", "native"))
+    q = jnp.stack([by_xla.initial_state(height=height).q for height in (0.0, 0.02)])
+    states = jax.vmap(lambda q: eqx.tree_at(lambda s: s.q, by_xla.initial_state(), q))(q)
+
+    def after(simulator, states, steps=60):
+        final = jax.jit(lambda states: rollout_batch(simulator, states, None, steps))
+        there = final(states)
+        return there, final(eqx.tree_at(lambda s: s.q, there, q + jnp.array([16 * 0.04, 0.0, 0.0])))
+
+    for expected, found in zip(after(by_xla, states), after(natively, states), strict=True):
+        assert np.asarray(expected.prints.window.cells)[..., 0].min() < -0.005
+        assert (np.asarray(expected.prints.window.cells)[..., 1].min() < 0) == (loose != 1)
+        # Between calls all feet tread, also those that have moved by less than is noticed (m).
+        tolerance = 6e-4 if in_calls else 1e-8
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-7, atol=tolerance), expected, found)  # noqa: B023
 
 
 def test_a_run_is_kept_and_repeated(dropped, tmp_path):
@@ -272,7 +298,7 @@ def test_the_viewer_draws_what_is_felt(dropped):
     """The print of a run, made again from its samples, is the one that the ground remembered, and has a rim."""
     from softground.bridges.playback import playback
     from softground.bridges.viewer.run_page import run_footprints
-    from softground.terrain.tiles import heights_at
+    from softground.terrain.window import heights_at
 
     simulator, roll = dropped["with"]
     after, _ = roll(simulator.initial_state(height=0.01))
@@ -287,5 +313,5 @@ def test_the_viewer_draws_what_is_felt(dropped):
     assert min(depth.min() for depth in drawn.values()) < -0.003
     cell = simulator.ground.footprints.cell
     for tile, depth in drawn.items():
-        felt = heights_at(after.prints.tiles, prints.sheet.tile(tile)[0][:, :2] / cell)
+        felt = heights_at(after.prints.window, prints.sheet.tile(tile)[0][:, :2] / cell)
         np.testing.assert_allclose(-depth, felt, atol=2e-3)  # samples and steps are not the same instants

@@ -41,7 +41,7 @@ def test_nothing_of_the_ground_is_lost(passes):
     of it goes into compaction, nothing rises."""
     name, *both = passes
     for state, _ in both:
-        heights = np.asarray(state.prints.tiles.cells)[..., 0]
+        heights = np.asarray(state.prints.window.cells)[..., 0]
         below = -heights[heights < 0].sum()
         assert below * GROUNDS[name].cell ** 2 > 1e-3  # m3: four feet of 5 cm radius, some centimetres deep
         if name == "rims":

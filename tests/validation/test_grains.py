@@ -33,7 +33,8 @@ def made_up(tmp_path_factory):
         wrench = push_wrenches(KNOWN, FOOT, tilt, direction, speed, depth)
         for bed, factor in ((1, 0.9), (2, 1.1)):
             rows += [("x", bed, tilt, direction, speed, z, factor * w) for z, w in zip(depth, wrench, strict=True)]
-    settings = {"foot": vars(FOOT), "density_kg_m3": {"x": {"1": 890.0, "2": 910.0}}}
+    rigs = {"x": {"grains": {"radius": 0.008}}}
+    settings = {"foot": vars(FOOT), "density_kg_m3": {"x": {"1": 890.0, "2": 910.0}}, "rigs": rigs}
     write_pushes(path, settings, rows)
     return path
 

@@ -170,10 +170,9 @@ class Drop(NamedTuple):
 
 
 def _drop(simulator: Simulator, limp: Control, start: State, steps: int) -> tuple[Tally, Looks]:
-    robot, by_xla = simulator.robot, simulator.with_backend("xla")
+    robot, parts = simulator.robot, (simulator.source_of_native(), limp)
 
     def some(drop: Drop, _):
-        parts = (by_xla, limp)  # of which native code is made
         after = by_native_code(_some, parts, drop) if simulator.backend == "native" else _some(parts, drop)
         return after, Looks(after.state.q, after.taken)
 

@@ -144,7 +144,7 @@ def _measure(simulator: Simulator, states: int, calls: int, chunk: int, seed: in
 
 def _held(simulator: Simulator, state: State, tally: Tally, torque: Float[Array, " nu"]) -> tuple[State, Tally]:
     """`HELD` steps under one torque."""
-    simulator = simulator.with_backend("xla")  # of which native code is made
+    simulator = simulator.source_of_native()
 
     def advance(carry, _):
         state, tally = carry
@@ -182,7 +182,11 @@ def _hardest(tally: Tally, ground: str) -> list[dict[str, Any]]:
             "ground": ground,
             "hardness": int(tally.hardness[k]),
             "torque": np.asarray(tally.torque[k]).tolist(),
-            "state": {name: np.asarray(getattr(tally.hardest, name)[k]).tolist() for name in ("q", "v", "twists")},
+            "state": {
+                "q": np.asarray(tally.hardest.q[k]).tolist(),
+                "v": np.asarray(tally.hardest.v[k]).tolist(),
+                "twists": [np.asarray(of_group[k]).tolist() for of_group in tally.hardest.twists],
+            },
         }
         for k in order
     ]

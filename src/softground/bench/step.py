@@ -91,12 +91,12 @@ def _medium(ground: str, robot: str, motion: str) -> Medium:
 
 def _compare(motion: Motion, medium: Medium, seconds: float, dt: float, repeats: int, whole: bool) -> dict:
     steps = round(seconds / dt)
-    native, xla = (_softground(motion, medium, steps, dt, backend) for backend in BOTH)
-    jobs = [native.job, xla.job, _mujoco(motion, steps, dt)]
+    native, xla = (timed_steps(motion, medium, steps, dt, backend) for backend in BOTH)
+    jobs = [native.job, xla.job, mujoco_steps(motion, steps, dt)]
     if whole:
         bodies = motion._replace(robot=_whole(motion.robot))
-        jobs += [_softground(bodies, medium, steps, dt, backend).job for backend in BOTH]
-    times = np.array([[_processor_seconds(job) for job in jobs] for _ in range(repeats)])
+        jobs += [timed_steps(bodies, medium, steps, dt, backend).job for backend in BOTH]
+    times = np.array([[processor_seconds(job) for job in jobs] for _ in range(repeats)])
     native_us, xla_us, mujoco_us, *all_us = np.median(times, axis=0) / steps * 1e6
     of_bodies = {}
     if whole:
@@ -124,7 +124,7 @@ def _whole(robot: Robot) -> Robot:
     return Robot.from_recipe(replace(robot.recipe, contacts=ALL))
 
 
-class _Timed(NamedTuple):
+class Timed(NamedTuple):
     """Steps to be timed, what they did, and how long it took to compile them (or to find them on disk), s."""
 
     job: Callable[[], None]
@@ -132,7 +132,8 @@ class _Timed(NamedTuple):
     compile_s: float
 
 
-def _softground(motion: Motion, medium: Medium, steps: int, dt: float, backend: Backend) -> _Timed:
+def timed_steps(motion: Motion, medium: Medium, steps: int, dt: float, backend: Backend) -> Timed:
+    """Steps of a motion on a ground, compiled."""
     simulator = Simulator(motion.robot, medium, dt, backend=backend)
     start = simulator.initial_state(height=motion.height)
     run = jax.jit(lambda state: simulator.rollout(state, motion.policy, steps)[0])
@@ -140,8 +141,8 @@ def _softground(motion: Motion, medium: Medium, steps: int, dt: float, backend: 
     def job():
         jax.block_until_ready(run(start))
 
-    compile_s = _processor_seconds(job)
-    return _Timed(job, jax.jit(lambda state: simulator.rollout(state, motion.policy, steps)[1])(start), compile_s)
+    compile_s = processor_seconds(job)
+    return Timed(job, jax.jit(lambda state: simulator.rollout(state, motion.policy, steps)[1])(start), compile_s)
 
 
 def _error(motion: Motion, medium: Medium, steps: int, dt: float) -> float:
@@ -159,7 +160,8 @@ def _error(motion: Motion, medium: Medium, steps: int, dt: float) -> float:
     return float(jax.jit(lambda state: jax.lax.scan(advance, state, None, length=steps)[1])(start).max())
 
 
-def _mujoco(motion: Motion, steps: int, dt: float):
+def mujoco_steps(motion: Motion, steps: int, dt: float) -> Callable[[], None]:
+    """The same steps of the rigid peer in MuJoCo C."""
     model = rigid_peer(motion.robot, dt, motion.kp, motion.kd)
     data = mujoco.MjData(model)
     simulator = Simulator(motion.robot, media.Firm(), dt)
@@ -177,7 +179,7 @@ def _mujoco(motion: Motion, steps: int, dt: float):
     return job
 
 
-def _processor_seconds(job) -> float:
+def processor_seconds(job) -> float:
     """Of this process, which runs on one core: what others do there meanwhile does not count."""
     start = time.process_time()
     job()

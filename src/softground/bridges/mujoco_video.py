@@ -17,32 +17,44 @@ PRINT = np.array([*(0.62 * SAND), 0.55], dtype=np.float32)
 
 def mujoco_frames(play: Playback, backend: str, width: int, height: int) -> Iterator[np.ndarray]:
     """Images (height, width, 3), bytes, one per frame of the playback."""
-    context = make_context(backend, width, height)
+    pictures = MujocoPictures(play, backend, width, height)
     try:
-        model = build_scene(play, width, height, in_software=draws_in_software())
-        data = mujoco.MjData(model)
-        scene = mujoco.MjvScene(model, maxgeom=2000 + model.ngeom)
-        drawing = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
-        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, drawing)
-        prints = footprints(play)
-        look = _smooth(play.base, 15)
+        prints, look = footprints(play), _smooth(play.base, 15)
         for i in range(len(play.time)):
-            _pose(model, data, play, i)
-            mujoco.mjv_updateScene(
-                model,
-                data,
-                mujoco.MjvOption(),
-                None,
-                _camera(play, look[i]),
-                mujoco.mjtCatBit.mjCAT_ALL,
-                scene,
-            )
-            _draw_prints(scene, prints, i)
-            _draw_forces(scene, play, i)
-            yield _image(scene, drawing, width, height, f"{play.title}   t = {play.time[i]:.2f} s")
-        drawing.free()
+            yield pictures.draw(play, i, look[i], prints)
     finally:
-        context.free()
+        pictures.close()
+
+
+class MujocoPictures:
+    """The scene of a playback in an OpenGL context, in which moments of the same robot on the same ground are drawn."""
+
+    def __init__(self, play: Playback, backend: str, width: int, height: int):
+        self.size = width, height
+        self.context = make_context(backend, width, height)
+        try:
+            self.model = build_scene(play, width, height, in_software=draws_in_software())
+            self.data = mujoco.MjData(self.model)
+            self.scene = mujoco.MjvScene(self.model, maxgeom=2000 + self.model.ngeom)
+            self.drawing = mujoco.MjrContext(self.model, mujoco.mjtFontScale.mjFONTSCALE_100)
+            mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self.drawing)
+        except BaseException:
+            self.context.free()
+            raise
+
+    def draw(self, play: Playback, i: int, look: np.ndarray, prints=()) -> np.ndarray:
+        """Frame i, seen from beside `look` (m), with prints as `footprints` finds them."""
+        _pose(self.model, self.data, play, i)
+        option, camera, everything = mujoco.MjvOption(), _camera(play, look), mujoco.mjtCatBit.mjCAT_ALL
+        mujoco.mjv_updateScene(self.model, self.data, option, None, camera, everything, self.scene)
+        _draw_prints(self.scene, prints, i)
+        _draw_forces(self.scene, play, i)
+        return _image(self.scene, self.drawing, *self.size, f"{play.title}   t = {play.time[i]:.2f} s")
+
+    def close(self) -> None:
+        """Free what it has of the graphics library."""
+        self.drawing.free()
+        self.context.free()
 
 
 def footprints(play: Playback) -> list[tuple[int, np.ndarray, np.ndarray, float]]:

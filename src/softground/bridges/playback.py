@@ -41,30 +41,52 @@ def playback(run: RobotMotion, *, fps: int, speed: float, title: str = "") -> Pl
     """Sample a motion at the frames of a video, `fps` a second, that plays `speed` times as fast as life."""
     if not speed > 0 or fps < 1:
         raise OptionError(f"speed must be positive and fps at least 1, got {speed} and {fps}")
-    robot = run.robot
-    model = robot.mujoco_model(meshes=True)
     time = run["time"].values
     moments = np.arange(time[0], time[-1] + 1e-9, speed / fps)
     rows = np.clip(np.searchsorted(time, moments), 0, len(time) - 1)
-    position, quaternion = body_poses(model, run["configuration"].values[rows])
+    return moments_of(
+        run.robot,
+        run.surface,
+        time[rows],
+        run["configuration"].values[rows],
+        run["base_position"].values[rows],
+        run["wrench_world"].values[rows][..., :3],
+        run["depth"].values[rows],
+        title or str(run.attrs["title"]),
+    )
+
+
+def moments_of(
+    robot: Robot,
+    surface: Surface,
+    time: np.ndarray,
+    configurations: np.ndarray,
+    base: np.ndarray,
+    force: np.ndarray,
+    depth: np.ndarray,
+    title: str,
+) -> Playback:
+    """What is drawn of a robot at some moments (leading axis): s, configurations, m, N, m."""
+    model = robot.mujoco_model(meshes=True)
+    position, quaternion = body_poses(model, configurations)
     foot_body = np.array([model.body(robot.body_names[foot.body]).id for foot in robot.feet])
     sole = np.stack([_carried(position[:, b], quaternion[:, b], foot.position)
                      for b, foot in zip(foot_body, robot.feet, strict=True)], axis=1)  # fmt: skip
     return Playback(
         model=model,
-        surface=run.surface,
-        time=time[rows],
+        surface=surface,
+        time=time,
         position=position,
         quaternion=quaternion,
-        base=run["base_position"].values[rows],
+        base=base,
         foot=sole,
-        force=run["wrench_world"].values[rows][..., :3],
-        depth=run["depth"].values[rows],
+        force=force,
+        depth=depth,
         foot_body=foot_body,
         foot_radius=np.array([foot.shape.extent[1] / 2 for foot in robot.feet]),
         weight=weight_drawn(robot),
-        size=robot_size(model, run["configuration"].values[0]),
-        title=title or str(run.attrs["title"]),
+        size=robot_size(model, configurations[0]),
+        title=title,
     )
 
 

@@ -6,7 +6,18 @@ the order in which their files are imported here.
 
 # isort: off
 from softground.cli.application import app
-from softground.cli import simulation, walking, planning, experiments, pictures, studies, validation, bench
+from softground.cli import simulation, walking, planning, learning, experiments, pictures, studies, validation, bench
 # isort: on
 
-__all__ = ["app", "bench", "experiments", "pictures", "planning", "simulation", "studies", "validation", "walking"]
+__all__ = [
+    "app",
+    "bench",
+    "experiments",
+    "learning",
+    "pictures",
+    "planning",
+    "simulation",
+    "studies",
+    "validation",
+    "walking",
+]

@@ -132,6 +132,20 @@ def bench_equality(
     report("native and XLA", measure, "pairs", as_json, {"robots": robot, "grounds": ground, "states": states})
 
 
+@bench.command("scaling", epilog="Example: [bold]softground bench scaling --out scaling.png[/]")
+def bench_scaling(
+    steps: Annotated[int | None, typer.Option(help="Steps of a repetition.")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Repetitions; their median counts.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File of a figure (png, pdf, svg).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Time of a step over the number of feet, degrees of freedom, vertices and robots, on one core."""
+    configure_jax()
+    from softground.bench.scaling import measure
+
+    report("scaling", measure, "scaling", as_json, {"steps": steps, "repeats": repeats, "out": out})
+
+
 @bench.command("control", epilog="Example: [bold]softground bench control --robot icub --json[/]")
 def bench_control(
     robot: Annotated[str | None, typer.Option(help="A biped of the catalogue.")] = None,

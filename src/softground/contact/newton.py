@@ -15,6 +15,7 @@ round: `BatchNewton` is the same solver with ceilings for the slow few, and look
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import equinox as eqx
@@ -55,6 +56,10 @@ class Newton(eqx.Module):
     def _minimise(self, problem: StepProblem, first: Iterate) -> Solution:
         state = jax.lax.while_loop(self._unfinished, lambda s: self._iterate(problem, s), first)
         return finish(state, self.tolerance)
+
+    def one_by_one(self) -> Newton:
+        """The same where every robot goes its own way: on one core, or in native code, also that of a batch."""
+        return self
 
     def _reduces(self, problem: StepProblem) -> bool:
         return worthwhile(problem)
@@ -152,10 +157,15 @@ class BatchNewton(Newton):
     max_line_search: int = eqx.field(static=True, default=3)
     tolerance: float = eqx.field(static=True, default=1e-7)
     stride: int = eqx.field(static=True, default=3, metadata={"absent_from_old_files": True})
+    # Whether a robot's branches are its own; XLA computes both for the whole batch:
+    branches: bool = eqx.field(static=True, default=False, metadata={"absent_from_old_files": True})
+
+    def one_by_one(self) -> BatchNewton:
+        return replace(self, branches=True)
 
     def _reduces(self, problem: StepProblem) -> bool:
-        """Never: a batch would compute both branches."""
-        return False
+        """Only where the branch that goes on in v is taken by those who need it."""
+        return self.branches and super()._reduces(problem)
 
     def _iterate(self, problem: StepProblem, state: Iterate) -> Iterate:
         """In a batch forces are evaluated once for all, where each ends: the slope alone says who has overshot."""

@@ -197,7 +197,9 @@ class WrenchSpace(FootMedium):
         features = self.strength.astype(foot.depth.dtype) * self.features(foot)
         coefficients = self.coefficients.astype(features.dtype)
         table = jnp.concatenate([coefficients, jnp.zeros_like(coefficients[:, :1])], axis=1)
-        return (features @ table.reshape(len(table), -1)).reshape(table.shape[1:])
+        # Component by component, so that native code keeps those of all vertices side by side.
+        alike = jnp.broadcast_to(features, (table.shape[-1], len(features)))
+        return jax.vmap(lambda features, part: jnp.tensordot(features, part, 1), (0, -1), -1)(alike, table)
 
     def law(self, foot, memory, dt) -> SupportFunction:
         return SupportFunction(self.vertices(foot), self.eps.astype(foot.depth.dtype))

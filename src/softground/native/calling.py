@@ -47,6 +47,8 @@ def calling(
         if result.size != buffer.size:
             raise ValueError(f"an output of {buffer.size} numbers cannot have the shape {result.shape}")
     made = cache(make)  # at most once, for one row and for batches
+    places = ([k for k, buffer in enumerate(side) if buffer.in_place] for side in (interface.inputs, interface.outputs))
+    aliases = dict(zip(*places, strict=True))
 
     def name(lanes: int = 1) -> str:
         if platform() == "cpu":
@@ -55,7 +57,7 @@ def calling(
 
     @custom_vmap
     def one(*arrays):
-        return tuple(jax.ffi.ffi_call(name(), results)(*arrays))
+        return tuple(jax.ffi.ffi_call(name(), results, input_output_aliases=aliases)(*arrays))
 
     @one.def_vmap
     def _many(rows, batched, *arrays):
@@ -64,7 +66,7 @@ def calling(
             for array, has_rows in zip(arrays, batched, strict=True)
         ]
         many = [jax.ShapeDtypeStruct((rows, *result.shape), result.dtype) for result in results]
-        call = jax.ffi.ffi_call(name(lanes), many, vmap_method="broadcast_all")
+        call = jax.ffi.ffi_call(name(lanes), many, vmap_method="broadcast_all", input_output_aliases=aliases)
         return tuple(call(*arrays)), (True,) * len(many)
 
     def function(*arrays: jax.Array) -> tuple[jax.Array, ...]:

@@ -20,16 +20,18 @@ from softground.native.calling import calling
 from softground.native.scalarise import interface_of, scalarise_jaxpr
 
 
-def natively(function: Callable, *examples) -> Callable:
+def natively(function: Callable, *examples, in_place: int = 0) -> Callable:
     """The function as native code, for arguments (pytrees of arrays) with the shapes and types of the examples.
 
+    in_place: how many of the last leaves of the arguments are changed where they are, and are the last of the result.
     For the CPU or the GPU, whichever JAX computes on while it is traced; works inside of `jit`, `scan`, `while_loop`
     and `vmap`, and has no derivative. Raises `NotNative` where the function, or this machine, has no native form.
     """
     closed, shapes = jax.make_jaxpr(function, return_shape=True)(*examples)
     leaves, structure = jax.tree.flatten(shapes)
-    key = f"{sources_digest()} {digest(closed)}"
-    call = calling(interface_of(closed), key, lambda: scalarise_jaxpr(closed), [x.shape for x in leaves])
+    key = f"{sources_digest()} {digest(closed)} {in_place}"
+    interface = interface_of(closed, in_place)
+    call = calling(interface, key, lambda: scalarise_jaxpr(closed, in_place), [x.shape for x in leaves])
     return lambda *arguments: jax.tree.unflatten(structure, call(*jax.tree.leaves(arguments)))
 
 

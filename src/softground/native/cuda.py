@@ -1,7 +1,11 @@
-"""A scalar program as text of CUDA C++: a kernel that computes one row of a batch in each thread.
+"""A scalar program as text of CUDA C++: a kernel that computes one row of a batch in each thread, or in a few.
 
 Every function of the program is a function of the device that returns its results in a structure, blocks are blocks,
 loops are loops. Nothing is included, so that NVRTC needs no headers.
+
+A program with loops over arrays (`ForEach`) has a team of threads for each row. All do the same, with the same numbers
+to the last bit, but each takes every so-manieth round of a loop; what such loops touch of an array lies with the thread
+that takes that round, and sums are made by exchange.
 """
 
 from __future__ import annotations
@@ -9,8 +13,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
-from softground.native.cuda_operations import PREAMBLE, expression, literal
+from softground.native.cuda_operations import PREAMBLE, expression, literal, team_text
 from softground.native.local_arrays import LocalArrays, local_arrays
 from softground.native.program import (
     Block,
@@ -29,9 +34,14 @@ from softground.native.program import (
     Value,
     While,
 )
+from softground.native.sharing_memory import with_shared_memory
 from softground.native.traversal import walk
 
 KERNEL = "softground_kernel"
+#: Threads of a team, where a program has loops to share.
+TEAM = 4
+#: A loop with no more statements than this is unrolled so many times, so that rounds wait for memory together.
+SHORT, UNROLLED = 64, 4
 #: Most threads of a block: those that a processor has registers for, if each takes as many as it can have. A batch has
 #: as many blocks as there are processors, if it is not larger (gpu.py).
 BLOCK = 256
@@ -40,15 +50,40 @@ BLOCK = 256
 _CONSTANT_BYTES = 48 * 1024
 
 
-def kernel_text(program: Program) -> str:
-    """The whole program. The kernel's parameters: pointers to all inputs and all outputs, and the number of rows."""
-    writer = _Writer(program.precision, local_arrays(program))
+def kernel_name(team: int) -> str:
+    """Name of a kernel with so many threads for a row."""
+    return f"{KERNEL}_{team}"
+
+
+def team_of(program: Program) -> int:
+    """How many threads a row of the program has."""
+    return TEAM if _loop_arrays(program) else 1
+
+
+def kernel_text(program: Program, team: int | None = None) -> str:
+    """The whole program. The kernel's parameters: pointers to all inputs and all outputs, and the number of rows.
+
+    team: threads for a row, a power of two up to 32.
+    """
+    program = with_shared_memory(program)
+    team = team_of(program) if team is None else team
+    shared_out = _loop_arrays(program) if team > 1 else frozenset()
+    writer = _Writer(program.precision, local_arrays(program), team, shared_out)
     for k, function in enumerate(program.functions):
         writer.functions[function] = f"f{k}"
         _callee(writer, function)
     _kernel(writer, program)
     real = "double" if program.precision == 64 else "float"
-    return "\n".join([f"typedef {real} real;", PREAMBLE[program.precision], *writer.tables, *writer.lines, ""])
+    head = [f"typedef {real} real;", PREAMBLE[program.precision], team_text(team, program.precision)]
+    return "\n".join([*head, *writer.tables, *writer.lines, ""])
+
+
+def _loop_arrays(program: Program) -> frozenset[LocalArray]:
+    """Arrays that loops load or store at their index."""
+    everything = chain.from_iterable(walk(f.body) for f in (*program.functions, program.main))
+    loops = (one for one in everything if isinstance(one, ForEach))
+    touched = (s.array for loop in loops for s in loop.body if isinstance(s, Load | Store))
+    return frozenset(touched) - frozenset(program.memory)
 
 
 @dataclass
@@ -57,11 +92,14 @@ class _Writer:
 
     precision: int
     arrays: LocalArrays
+    team: int
+    shared_out: frozenset[LocalArray]  # whose elements lie with the threads of a team, one after the other
     lines: list[str] = field(default_factory=list)
     tables: list[str] = field(default_factory=list)
     names: dict[Value, str] = field(default_factory=dict)
     functions: dict[Function, str] = field(default_factory=dict)
     pointers: dict[LocalArray, str] = field(default_factory=dict)
+    outside: set[LocalArray] = field(default_factory=set)  # buffers in place, not memory of the thread
     indent: str = ""
     _count: int = 0
     _constant_bytes: int = 0
@@ -100,12 +138,17 @@ class _Writer:
         """Constants of the program, which all threads share."""
         numbers = ", ".join(literal(array.kind, number, self.precision) for number in array.start or ())
         size = array.size * {"float": self.precision // 8, "int": 4, "bool": 1}[array.kind]
-        fits = self._constant_bytes + size <= _CONSTANT_BYTES
+        fits = array not in self.shared_out and self._constant_bytes + size <= _CONSTANT_BYTES
         self._constant_bytes += size if fits else 0
         name = self.fresh("table")
         place = "__constant__" if fits else "__device__"
-        self.tables.append(f"static {place} const {_TYPES[array.kind]} {name}[{array.size}] = {{{numbers}}};")
+        room = self.team * self.rounds(array.size)  # the last round may have none left for some threads
+        self.tables.append(f"static {place} const {_TYPES[array.kind]} {name}[{room}] = {{{numbers}}};")
         return name
+
+    def rounds(self, count: int) -> int:
+        """Of a loop, for a thread of a team."""
+        return -(-count // self.team)
 
 
 _TYPES: dict[Kind, str] = {"float": "real", "int": "int", "bool": "bool"}
@@ -137,16 +180,24 @@ def _kernel(writer: _Writer, program: Program) -> None:
     inputs = [f"const {kind}* __restrict__ in{k}" for k, kind in enumerate(kinds[: len(program.inputs)])]
     outputs = [f"{kind}* __restrict__ out{k}" for k, kind in enumerate(kinds[len(program.inputs) :])]
     parameters = ", ".join([*inputs, *outputs, "const long long rows"])
-    writer.open(f'extern "C" __global__ void __launch_bounds__({BLOCK}) {KERNEL}({parameters})')
+    writer.open(f'extern "C" __global__ void __launch_bounds__({BLOCK}) {kernel_name(writer.team)}({parameters})')
     writer.line("const long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x;")
-    writer.line("const long long row = thread < rows ? thread : rows - 1;  // all threads meet at barriers")
+    writer.line(f"const long long team = thread / {writer.team};")
+    writer.line("const long long row = team < rows ? team : rows - 1;  // all threads meet at barriers")
     values = iter(program.main.parameters)
+    memory = iter(program.memory)
+    for k, buffer in enumerate(program.outputs):
+        if buffer.in_place:
+            array = next(memory)
+            name = writer.pointers[array] = writer.fresh("memory")
+            writer.outside.add(array)
+            writer.line(f"{_stored(buffer)}* const {name} = out{k} + row * {buffer.size};")
     for place, buffer in _places("in", program.inputs):
         value = next(values)
         writer.let(value, f"{place} != 0" if buffer.kind == "bool" else f"({_TYPES[value.kind]}){place}")
     _place_arrays(writer, program.main)
     _block(writer, program.main.body, top=True)
-    writer.line("if (thread != row) return;")
+    writer.line(f"if (team != row || thread % {writer.team} != 0) return;")
     results = iter(program.main.results)
     for place, _ in _places("out", program.outputs):
         writer.line(f"{place} = {writer.operand(next(results))};")
@@ -156,7 +207,7 @@ def _kernel(writer: _Writer, program: Program) -> None:
 def _places(stem: str, buffers: Sequence[Buffer]) -> Iterator[tuple[str, Buffer]]:
     """Every number of a row."""
     for k, buffer in enumerate(buffers):
-        for index in range(buffer.size):
+        for index in range(0 if buffer.in_place else buffer.size):
             yield f"{stem}{k}[row * {buffer.size} + {index}]", buffer
 
 
@@ -170,12 +221,16 @@ def _stored(buffer: Buffer) -> str:
 def _place_arrays(writer: _Writer, function: Function) -> None:
     """Give every array of a function its memory, as the function begins."""
     for array in dict.fromkeys(s.array for s in walk(function.body) if isinstance(s, Load | Store)):
+        if array in writer.outside:
+            continue
         if writer.arrays.in_memory(array):
             name = writer.pointers[array] = writer.fresh("memory")
-            writer.line(f"{_TYPES[array.kind]} {name}[{array.size}];")
+            own = array in writer.shared_out
+            size = writer.rounds(array.size) if own else array.size
+            writer.line(f"{_TYPES[array.kind]} {name}[{size}];")
             if array.start is not None:
-                start = writer.table(array)
-                writer.line(f"for (int k = 0; k < {array.size}; k++) {name}[k] = {start}[k];")
+                there = f"k * {writer.team} + lane()" if own else "k"
+                writer.line(f"for (int k = 0; k < {size}; k++) {name}[k] = {writer.table(array)}[{there}];")
         elif array not in writer.pointers:
             writer.pointers[array] = writer.table(array)
 
@@ -187,12 +242,10 @@ def _block(writer: _Writer, block: Block, top: bool = False) -> None:
             case Compute(operation, arguments, result):
                 names = [writer.operand(x) for x in arguments]
                 writer.let(result, expression(operation, arguments[-1].kind, names, writer.precision))
-            case Load(array, index, result):
-                writer.let(result, f"{writer.pointers[array]}[{_inside(writer, index, array.size)}]")
-            case Store(array, index, value):
-                place = writer.operand(index)
-                stored = f"{writer.pointers[array]}[{place}] = {writer.operand(value)};"
-                writer.line(f"if ((unsigned){place} < {array.size}u) {stored}")
+            case Load():
+                writer.let(statement.result, _loaded(writer, statement))
+            case Store():
+                _store(writer, statement)
             case If():
                 _if(writer, statement)
             case While():
@@ -204,6 +257,31 @@ def _block(writer: _Writer, block: Block, top: bool = False) -> None:
                 passed = ", ".join(map(writer.operand, arguments))
                 writer.line(f"const {name}_results {memory} = {name}({passed});")
                 writer.names.update((result, f"{memory}.r{k}") for k, result in enumerate(results))
+
+
+def _loaded(writer: _Writer, statement: Load) -> str:
+    """An element for all threads of a team; of an array that is shared out from the one that has it."""
+    array, place = statement.array, _inside(writer, statement.index, statement.array.size)
+    name, team = writer.pointers[array], writer.team
+    if not _lies_apart(writer, array):
+        return f"{name}[{place}]"
+    return f"of_lane({name}[{place} / {team}], {place} % {team})"
+
+
+def _store(writer: _Writer, statement: Store) -> None:
+    array, place = statement.array, writer.operand(statement.index)
+    name, value, team = writer.pointers[array], writer.operand(statement.value), writer.team
+    inside = f"(unsigned){place} < {array.size}u"
+    if array in writer.outside:
+        inside = f"team == row && {inside}"  # threads beyond the end repeat a row
+    if not _lies_apart(writer, array):
+        writer.line(f"if ({inside}) {name}[{place}] = {value};")
+    else:
+        writer.line(f"if ({inside} && {place} % {team} == lane()) {name}[{place} / {team}] = {value};")
+
+
+def _lies_apart(writer: _Writer, array: LocalArray) -> bool:
+    return array in writer.shared_out and writer.arrays.in_memory(array)
 
 
 def _inside(writer: _Writer, index: Operand, size: int) -> str:
@@ -250,18 +328,32 @@ def _while(writer: _Writer, statement: While, together: bool) -> None:
 
 
 def _for_each(writer: _Writer, statement: ForEach) -> None:
-    """One round after the other: a thread has no lanes."""
+    """A thread's rounds, one after the other; a team joins what its threads have."""
     names = []
     for joint, result in zip(statement.joints, statement.results, strict=True):
         nothing = literal("float", {"add": 0.0, "max": -math.inf}[joint], writer.precision)
         names.append(writer.variable(result, nothing))
-    writer.line("#pragma unroll 1")
+    team, count = writer.team, writer.rounds(statement.count)
+    turn = writer.fresh("turn")
+    writer.line(f"#pragma unroll {UNROLLED if len(statement.body) <= SHORT else 1}")
+    writer.open(f"for (int {turn} = 0; {turn} < {count}; {turn}++)")
     index = writer.names[statement.index] = writer.fresh("k")
-    writer.open(f"for (int {index} = 0; {index} < {statement.count}; {index}++)")
-    _block(writer, statement.body)
+    writer.line(f"const int {index} = {turn} * {team} + lane();" if team > 1 else f"const int {index} = {turn};")
+    for one in statement.body:
+        match one:
+            case Load(array, _, result):
+                writer.let(result, f"{writer.pointers[array]}[{turn if _lies_apart(writer, array) else index}]")
+            case Store(array, _, value) if _lies_apart(writer, array) or team == 1:
+                writer.line(f"{writer.pointers[array]}[{turn}] = {writer.operand(value)};")
+            case _:
+                _block(writer, [one])
+    some = f"if ({index} < {statement.count}) " if statement.count % team else ""
     for joint, name, value in zip(statement.joints, names, statement.values, strict=True):
-        writer.line(f"{name} = {expression(joint, 'float', [name, writer.operand(value)], writer.precision)};")
+        writer.line(f"{some}{name} = {expression(joint, 'float', [name, writer.operand(value)], writer.precision)};")
     writer.close()
+    if team > 1:
+        for joint, name in zip(statement.joints, names, strict=True):
+            writer.line(f"{name} = joined_{joint}({name});")
 
 
 def turns_alike(loop: While) -> bool:

@@ -129,3 +129,27 @@ OPERATIONS: dict[tuple[str, Kind], str] = {
     ("float_of_bool", "bool"): "(real){0}",
     ("int_of_bool", "bool"): "(int){0}",
 }
+
+
+def team_text(team: int, bits: int) -> str:
+    """What the threads of a team, neighbours in a warp, do together.
+
+    Each has the same sum to the last bit: the order of two terms does not matter, and a sum that is not fused with a
+    product rounds alike everywhere.
+    """
+    if team == 1:
+        return ""
+    plus = "__fadd_rn" if bits == 32 else "__dadd_rn"
+    halves = [team >> k for k in range(1, team.bit_length())]
+    joined = "".join(
+        f"static __device__ inline real joined_{joint}(real a) {{\n"
+        + "".join(f"  a = {join}(a, __shfl_xor_sync(members(), a, {half}));\n" for half in halves)
+        + "  return a;\n}\n"
+        for joint, join in (("add", plus), ("max", "greatest"))
+    )
+    return f"""static __device__ inline int lane() {{ return threadIdx.x % {team}; }}
+static __device__ inline unsigned members() {{ return {(1 << team) - 1}u << (threadIdx.x % 32 - lane()); }}
+static __device__ inline real of_lane(real a, int k) {{ return __shfl_sync(members(), a, k, {team}); }}
+static __device__ inline int of_lane(int a, int k) {{ return __shfl_sync(members(), a, k, {team}); }}
+static __device__ inline bool of_lane(bool a, int k) {{ return of_lane((int)a, k) != 0; }}
+{joined}"""

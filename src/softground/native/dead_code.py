@@ -49,6 +49,8 @@ class _Marks:
             self._makers.update((x, (function, k)) for k, x in enumerate(function.parameters))
             self._enter(function.body, ())
         self._left: list[Operand] = list(program.main.results)
+        for array in program.memory:
+            self._need_array(array)
         while self._left:
             one = self._left.pop()
             if isinstance(one, Value) and one not in self.values:

@@ -1,4 +1,4 @@
-"""A native program on a GPU as a function that XLA calls: a handler that starts one thread per row of a batch.
+"""A native program on a GPU as a function that XLA calls: a handler that starts the threads of all rows of a batch.
 
 The handler runs on the host and is written in LLVM, as that of a processor (ffi.py). It asks XLA for the stream that it
 computes on and starts the kernel there, so it can be recorded into a CUDA graph. The kernel's handle and the address of
@@ -13,7 +13,7 @@ from functools import cache
 
 import jax
 
-from softground.native.cuda import BLOCK, KERNEL, kernel_text
+from softground.native.cuda import BLOCK, TEAM, kernel_name, kernel_text
 from softground.native.errors import NotNative
 from softground.native.ffi import HANDLER, begin_handler, interface_version, pointers_and_rows
 from softground.native.frugal import frugal
@@ -38,7 +38,7 @@ def register(key: str, make: Callable[[], Program], interface: Interface) -> str
         driver = _driver()
         launch = ctypes.cast(driver.cuLaunchKernel, ctypes.c_void_p).value
         assert launch is not None
-        text = handler_text(interface, interface_version(), launch, _load(driver, code), _processors())
+        text = handler_text(interface, interface_version(), launch, *_load(driver, code), _processors())
         handler = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(address(name, passing_code(text), HANDLER))
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler), platform="CUDA")
         _REGISTERED.add(name)
@@ -72,18 +72,21 @@ def _driver() -> ctypes.CDLL:
         raise NotNative(f"native code for GPUs needs NVIDIA's driver ({error})") from error
 
 
-def _load(driver: ctypes.CDLL, code: bytes) -> int:
-    """A handle of the kernel, good for every device, for as long as this process lives."""
+def _load(driver: ctypes.CDLL, code: bytes) -> tuple[int, int]:
+    """A handle of the kernel, good for every device, for as long as this process lives; and its threads for a row."""
     library, kernel = ctypes.c_void_p(), ctypes.c_void_p()
     status = driver.cuLibraryLoadData(ctypes.byref(library), code, None, None, 0, None, None, 0)
-    status = status or driver.cuLibraryGetKernel(ctypes.byref(kernel), library, KERNEL.encode())
-    if status or kernel.value is None:
-        raise NotNative(f"the CUDA driver cannot load a kernel (error {status}): native code needs CUDA 12 or later")
-    return kernel.value
+    for team in (1, TEAM) if not status else ():
+        status = driver.cuLibraryGetKernel(ctypes.byref(kernel), library, kernel_name(team).encode())
+        if not status and kernel.value is not None:
+            return kernel.value, team
+    raise NotNative(f"the CUDA driver cannot load a kernel (error {status}): native code needs CUDA 12 or later")
 
 
-def handler_text(interface: Interface, version: tuple[int, int], launch: int, kernel: int, processors: int) -> str:
-    """The handler. launch: address of a function like cuLaunchKernel; kernel: what it starts.
+def handler_text(
+    interface: Interface, version: tuple[int, int], launch: int, kernel: int, team: int, processors: int
+) -> str:
+    """The handler. launch: address of a function like cuLaunchKernel; kernel: what it starts; team: threads for a row.
 
     processors: of the GPU, among which rows are shared: the threads of each are one block, as long as they fit.
     """
@@ -127,13 +130,14 @@ refused:
 start:
   %stream.at = getelementptr i8, ptr %asked, i64 24
   %stream = load ptr, ptr %stream.at
-  %share = udiv i64 {rows}, {32 * processors}
+  %all = mul i64 {rows}, {team}
+  %share = udiv i64 %all, {32 * processors}
   %warps = add i64 %share, 1
   %many = icmp ugt i64 %warps, {BLOCK // 32}
   %together = select i1 %many, i64 {BLOCK // 32}, i64 %warps
   %threads = mul i64 %together, 32
   %size = trunc i64 %threads to i32
-  %above = add i64 {rows}, %threads
+  %above = add i64 %all, %threads
   %up = sub i64 %above, 1
   %blocks = udiv i64 %up, %threads
   %grid = trunc i64 %blocks to i32

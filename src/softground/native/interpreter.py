@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -29,15 +30,20 @@ from softground.native.program import (
 def interpret(program: Program, *inputs) -> list[np.ndarray]:
     """Outputs of a program for its inputs, each raveled."""
     numbers: list[Number] = []
+    machine, memory = _Machine(program.precision), iter(program.memory)
     for buffer, array in zip(program.inputs, inputs, strict=True):
         flat = np.ravel(np.asarray(array)).tolist()
         assert len(flat) == buffer.size
-        numbers += [rounded(x, buffer.kind, program.precision) for x in flat]
-    results = _Machine(program.precision).call(program.main, numbers)
-    outputs, at = [], 0
+        flat = [rounded(x, buffer.kind, program.precision) for x in flat]
+        if buffer.in_place:
+            machine.memory[next(memory)] = flat
+        else:
+            numbers += flat
+    results, memory = iter(machine.call(program.main, numbers)), iter(program.memory)
+    outputs = []
     for buffer in program.outputs:
-        outputs.append(np.array(results[at : at + buffer.size], dtype_of(buffer, program.precision)))
-        at += buffer.size
+        flat = machine.memory[next(memory)] if buffer.in_place else list(islice(results, buffer.size))
+        outputs.append(np.array(flat, dtype_of(buffer, program.precision)))
     return outputs
 
 
@@ -52,7 +58,7 @@ class _Machine:
     def __init__(self, precision: int):
         self._precision = precision
         self._values: dict[Value, Number] = {}
-        self._memory: dict[LocalArray, list] = {}
+        self.memory: dict[LocalArray, list] = {}
 
     def call(self, function: Function, arguments: Sequence[Number]) -> list[Number]:
         self._values.update(zip(function.parameters, arguments, strict=True))
@@ -66,7 +72,7 @@ class _Machine:
         return [self._get(x) for x in operands]
 
     def _array(self, array: LocalArray) -> list:
-        return self._memory.setdefault(array, list(array.start) if array.start else [None] * array.size)
+        return self.memory.setdefault(array, list(array.start) if array.start else [None] * array.size)
 
     def _run(self, block: Block) -> None:
         for statement in block:

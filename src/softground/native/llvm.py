@@ -27,12 +27,14 @@ from softground.native.program import (
     While,
 )
 from softground.native.rounds import for_each
+from softground.native.sharing_memory import with_shared_memory
 from softground.native.writer import LANES, Writer
 
 
 def module_text(program: Program, lanes: int = 1) -> str:
     """The whole program, with `@row` as the one function that is called from outside, of one row of a batch or of as
     many as there are lanes."""
+    program = with_shared_memory(program)
     writer = Writer(program.precision, lanes)
     names = {function: f'"{function.name}.{k}"' for k, function in enumerate(program.functions)}
     places = _Places(local_arrays(program), names)
@@ -59,15 +61,22 @@ def _row(writer: Writer, places: _Places, program: Program) -> None:
     ]
     writer.open_function(f"internal void @row({', '.join([*pointers, 'i64 %first', 'i64 %last'])}) noinline nounwind")
     rows = [_row_of_lane(writer, lane) for lane in range(writer.lanes)]
-    parameters = iter(program.main.parameters)
+    parameters, memory = iter(program.main.parameters), iter(program.memory)
     for k, buffer in enumerate(program.inputs):
+        if buffer.in_place:
+            continue
         starts = [_of_row(writer, buffer, f"%in{k}", row) for row in rows]
         for index in range(buffer.size):
             writer.names[next(parameters)] = _read(writer, buffer, starts, index)
+    for k, buffer in enumerate(program.outputs):
+        if buffer.in_place:
+            places.arrays.outside[next(memory)] = [_of_row(writer, buffer, f"%out{k}", row) for row in rows]
     places.arrays.place(writer, program.main)
     _block(writer, places, program.main.body)
     results = iter(program.main.results)
     for k, buffer in enumerate(program.outputs):
+        if buffer.in_place:
+            continue
         starts = [_of_row(writer, buffer, f"%out{k}", row) for row in rows]
         for index in range(buffer.size):
             _write(writer, buffer, starts, index, writer.operand(next(results)))

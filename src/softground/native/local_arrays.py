@@ -22,6 +22,7 @@ class LocalArrays:
     changed: set[LocalArray]
     constants: list[str] = field(default_factory=list)
     pointers: dict[LocalArray, str] = field(default_factory=dict)
+    outside: dict[LocalArray, list[str]] = field(default_factory=dict)  # of the row of each lane: buffers in place
 
     def in_memory(self, array: LocalArray) -> bool:
         return array in self.changed or array.start is None
@@ -29,6 +30,8 @@ class LocalArrays:
     def place(self, writer: Writer, function: Function) -> None:
         """Give every array of a function its memory, as the function begins."""
         for array in dict.fromkeys(s.array for s in walk(function.body) if isinstance(s, Load | Store)):
+            if array in self.outside:
+                continue
             if self.in_memory(array):
                 self.pointers[array] = _on_stack(writer, array)
             elif array not in self.pointers:
@@ -77,19 +80,25 @@ def load(writer: Writer, arrays: LocalArrays, statement: Load) -> None:
 
 
 def store(writer: Writer, arrays: LocalArrays, statement: Store) -> None:
-    """What is stored outside goes to a place of its own behind the array, which is never read."""
+    """What is stored outside goes to a place of its own, which is never read: for local arrays behind them."""
     array, size = statement.array, writer.constant("int", statement.array.size)
     whole, flag, index = writer.whole, writer.flag, writer.operand(statement.index)
     inside = writer.both(writer.let(f"icmp ult {whole} {index}, {size}"), writer.mask)
-    index = writer.let(f"select {flag} {inside}, {whole} {index}, {whole} {size}")
+    nowhere = writer.reserve(writer.stored_scalar(array.kind)) if array in arrays.outside else None
+    if nowhere is None:
+        index = writer.let(f"select {flag} {inside}, {whole} {index}, {whole} {size}")
     value = writer.operand(statement.value)
     for lane in range(writer.lanes):
         place = _element(writer, arrays, array, writer.lane("int", index, lane), lane)
+        if nowhere is not None:
+            place = writer.let(f"select i1 {writer.lane('bool', inside, lane)}, ptr {place}, ptr {nowhere}")
         writer.store(array.kind, writer.lane(array.kind, value, lane), place, lanes=1)
 
 
 def _element(writer: Writer, arrays: LocalArrays, array: LocalArray, index: str, lane: int) -> str:
     """Address of a number of an array. What is stored into has lanes, which lie side by side."""
+    if array in arrays.outside:
+        return writer.element(writer.stored_scalar(array.kind), arrays.outside[array][lane], index)
     if writer.lanes > 1 and arrays.in_memory(array):
         index = writer.let(f"add i32 {writer.let(f'mul i32 {index}, {writer.lanes}')}, {lane}")
     return writer.element(writer.stored_scalar(array.kind), arrays.pointers[array], index)

@@ -17,26 +17,29 @@ import jax
 import jax.numpy as jnp
 
 from softground.arrays import is_known
-from softground.native.calling import platform
-from softground.native.compiling import natively
 
 
-def by_native_code(function: Callable[..., Any], parts: Any, *arrays: Any) -> Any:
+def by_native_code(function: Callable[..., Any], parts: Any, *arrays: Any, in_place: Any = None) -> Any:
     """`function(parts, *arrays)` by native code; raises `NotNative` where there is none for it.
 
     parts: of what the function is made, constants where they are known. arrays: pytrees of arrays, all inputs. Floats
-    of both have the precision of the first float among the arrays.
+    of both have the precision of the first float among the arrays. in_place: large arrays of which the function reads
+    and sets elements at indices; it takes them as its last argument and returns them, changed, as its last result.
     """
+    from softground.native.calling import platform  # the compiler is imported where it is used: 0.05 s
+    from softground.native.compiling import natively
+
     platform()
-    is_input = (lambda leaf: not is_known(leaf), *[eqx.is_array_like] * len(arrays))
-    inputs, constants = eqx.partition((parts, *arrays), is_input)
+    last = () if in_place is None else (in_place,)
+    is_input = (lambda leaf: not is_known(leaf), *[eqx.is_array_like] * (len(arrays) + len(last)))
+    inputs, constants = eqx.partition((parts, *arrays, *last), is_input)
     first = next(leaf for leaf in jax.tree.leaves(arrays) if jnp.issubdtype(jnp.result_type(leaf), jnp.floating))
     inputs = jax.tree.map(lambda leaf: _in_precision(leaf, jnp.result_type(first)), inputs)
 
     def of_inputs(inputs):
         return function(*eqx.combine(inputs, constants))
 
-    compiled = natively(of_inputs, inputs)
+    compiled = natively(of_inputs, inputs, in_place=len(jax.tree.leaves(in_place)))
 
     @jax.custom_jvp
     def differentiable(inputs):

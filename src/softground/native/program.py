@@ -159,6 +159,7 @@ class Buffer:
     kind: Kind
     size: int
     bits: Literal[32, 64] = 32  # of an int
+    in_place: bool = False  # stays where it is, as an input and an output: an array of the program's `memory`
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,13 +174,14 @@ class Interface:
 @dataclass(frozen=True, slots=True)
 class Program:
     """A function of flat buffers: main's parameters are the numbers of all inputs in order, its results those of all
-    outputs in order."""
+    outputs in order, but for buffers that are changed in place."""
 
     precision: Literal[32, 64]  # bits of a float
     main: Function
     functions: tuple[Function, ...] = field(default=())  # callees, each after those that it calls
     inputs: tuple[Buffer, ...] = field(default=())
     outputs: tuple[Buffer, ...] = field(default=())
+    memory: tuple[LocalArray, ...] = field(default=())  # for each buffer in place; main alone loads and stores there
 
     @property
     def interface(self) -> Interface:

@@ -66,6 +66,7 @@ class Builder:
         self.region = Region()
         self.functions: dict[Any, Any] = {}  # by what they are made of (`calls.py`)
         self.call_counts: dict[int, int] = {}  # of a jaxpr, by its identity
+        self.memory: dict[Operand, LocalArray] = {}  # arrays that are changed in place, by what stands for them
         self._constants: dict[Any, Constant] = {}
         self._definitions: dict[Value, Compute] = {}
         self._lifted: dict[int, tuple[Any, Operands]] = {}
@@ -160,6 +161,18 @@ class Builder:
 
     def add(self, statement: Statement) -> None:
         self.region.statements.append(statement)
+
+    # Arrays that are changed in place
+
+    def in_place(self, kind: Kind, size: int) -> Operands:
+        """A new one. One value stands for all of it, whatever its shape: branches and loops then carry one value."""
+        whole = Value(kind)
+        self.memory[whole] = LocalArray(kind, size)
+        return operands_of([whole], ())
+
+    def memory_of(self, operands: Operands) -> LocalArray | None:
+        """Where the numbers of an array are that is changed in place; None for others."""
+        return self.memory.get(operands.item()) if self.memory and operands.ndim == 0 else None
 
     # What is known
 

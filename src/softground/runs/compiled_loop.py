@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
@@ -85,11 +85,12 @@ def run(
         task = bar.add_task(label, total=steps, note="compiling")
         began = time.perf_counter()
         start = state, jax.tree.map(jnp.asarray, asked.init(state))
-        chunk = _kept_chunk(simulator.for_steps(steps), asked, start, every)
-        compiled = time.perf_counter()
-        with imported_meanwhile("softground.runs.motion"):
+        lowered = _kept_chunk(simulator.for_steps(steps), asked, start, every)
+        with imported_meanwhile("softground.runs.motion", "h5netcdf"):  # from here on Python has little to do
+            chunk = lowered()
+            compiled = time.perf_counter()
             pieces, tally, final, ended = _loop(chunk, start, steps, every, bar, task)
-    elapsed = time.perf_counter() - compiled
+            elapsed = time.perf_counter() - compiled
     history = jax.tree.map(lambda *parts: np.concatenate(parts), *pieces) if pieces else None
     if history is None:
         raise KeyboardInterrupt  # nothing was simulated yet: nothing to keep
@@ -167,16 +168,16 @@ def shapes(tree: Any) -> tuple:
 
 
 def _kept_chunk(simulator: Simulator, controller: Controller, start: tuple[State, Any], every: int):
-    """The compiled chunk of a run like this one. A controller that is code may have changed: it is never kept."""
-    make = partial(_compiled_chunk, simulator, controller, start, every)
+    """The lowered chunk of a run like this one. A controller that is code may have changed: it is never kept."""
+    make = partial(_lowered_chunk, simulator, controller, start, every)
     leaves = jax.tree.leaves(controller)
     if not all(isinstance(leaf, jax.Array | np.ndarray | np.generic | float | int) for leaf in leaves):
         return make()
     return kept_program((contents(simulator), contents(controller), shapes(start), every), make)
 
 
-def _compiled_chunk(simulator: Simulator, controller: Controller, start: tuple[State, Any], every: int):
-    """Compiled ((state, memory), steps) -> ((state, memory), samples in a buffer, tally).
+def _lowered_chunk(simulator: Simulator, controller: Controller, start: tuple[State, Any], every: int):
+    """What compiles, when first called: ((state, memory), steps) -> ((state, memory), samples in a buffer, tally).
 
     The simulator is closed over, so that its parameters are constants of the program. The number of steps
     is an argument: one compilation serves every chunk, also the last.
@@ -230,8 +231,14 @@ def _compiled_chunk(simulator: Simulator, controller: Controller, start: tuple[S
         now, buffers, tally, *_ = jax.lax.while_loop(going, sample, (now, buffers, tally, 0, steps))
         return now, buffers, tally
 
-    program = jax.jit(chunk).lower(start, jnp.asarray(1)).compile()
-    return lambda now, steps: jax.block_until_ready(program(now, jnp.asarray(steps)))
+    lowered = jax.jit(chunk).lower(start, jnp.asarray(1))
+
+    @cache
+    def compiled():
+        program = lowered.compile()
+        return lambda now, steps: jax.block_until_ready(program(now, jnp.asarray(steps)))
+
+    return compiled
 
 
 def _loop(chunk, now: tuple[State, Any], steps: int, every: int, bar: Progress, task):

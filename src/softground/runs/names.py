@@ -74,7 +74,7 @@ _PLACES = {
     "footprints": "softground.terrain.footprints:Footprints",
     "felt": "softground.terrain.footprints:Felt",
     "prints": "softground.terrain.footprints:Prints",
-    "tiles": "softground.terrain.tiles:Tiles",
+    "window": "softground.terrain.window:Window",
     "printed": "softground.terrain.printed:Printed",
     "printed-memory": "softground.terrain.printed:PrintedMemory",
     "foot-in-ground": "softground.media.base:FootInGround",

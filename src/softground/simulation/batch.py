@@ -15,7 +15,8 @@ from softground.native.parts import by_native_code, say_why_not
 from softground.simulation.actuators import Control
 from softground.simulation.controllers import Controller, Policy, as_controller
 from softground.simulation.simulator import Simulator, State
-from softground.simulation.treading import trodden_anyway
+from softground.simulation.treading import treads_natively, trodden_by_all, window_apart, with_window
+from softground.terrain.window import Window
 
 #: Steps of one call of native code: enough that starting it costs nothing, few enough that a GPU with a screen, which
 #: stops kernels that run for seconds, does not mind.
@@ -53,16 +54,19 @@ def rollout_batch(
 
 
 def _in_calls(simulator: Simulator, controller: Any, states: State, memories: Any, steps: int) -> State:
-    """Final states by native code, `STEPS_A_CALL` steps a call, or as many as footprints wait for an update."""
-    footprints = simulator.ground.footprints
-    each = STEPS_A_CALL if footprints is None else min(footprints.every, STEPS_A_CALL)
+    """Final states by native code, `STEPS_A_CALL` steps a call, or as many as an update between calls waits for."""
+    footprints, parts = simulator.ground.footprints, (simulator, controller)
+    between = footprints is not None and not treads_natively(simulator)
+    each = min(footprints.every, STEPS_A_CALL) if footprints is not None and between else STEPS_A_CALL
 
     def call(carry, count):
         def one(state, memory):
-            after, memory = by_native_code(
-                _several, (simulator, controller), replace(state, prints=None), memory, count
-            )
-            return after if state.prints is None else trodden_anyway(simulator, state.prints, after), memory
+            prints, (rest, window) = state.prints, window_apart(state)
+            if between:
+                rest, window = replace(state, prints=None), None
+            after, memory, window = by_native_code(_several, parts, rest, memory, count, in_place=window)
+            after = trodden_by_all(simulator, prints, after) if between else with_window(after, window)
+            return after, memory
 
         return jax.vmap(one)(*carry), None
 
@@ -71,15 +75,20 @@ def _in_calls(simulator: Simulator, controller: Any, states: State, memories: An
     return jax.lax.scan(call, (states, memories), counts)[0][0]
 
 
-def _several(parts: tuple[Simulator, Any], state: State, memory: Any, count: Any) -> tuple[State, Any]:
+def _several(
+    parts: tuple[Simulator, Any], rest: State, memory: Any, count: Any, window: Window | None = None
+) -> tuple[State, Any, Window | None]:
     """`count` steps, at most `STEPS_A_CALL`; a loop of known length, through which derivatives can go back."""
     simulator, controller = parts
-    by_xla = simulator.with_backend("xla")  # of which native code is made
+    source = simulator.source_of_native()
 
     def advance(carry, k):
-        return jax.lax.cond(k < count, lambda: _advance((by_xla, controller), *carry), lambda: carry), None
+        return jax.lax.cond(k < count, lambda: _advance((source, controller), *carry), lambda: carry), None
 
-    return jax.lax.scan(advance, (state, memory), jnp.arange(STEPS_A_CALL, dtype=jnp.int32))[0]
+    start = with_window(rest, window), memory
+    state, memory = jax.lax.scan(advance, start, jnp.arange(STEPS_A_CALL, dtype=jnp.int32))[0]
+    rest, window = window_apart(state)
+    return rest, memory, window
 
 
 def _advance(parts: tuple[Simulator, Any], state: State, memory: Any) -> tuple[State, Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import reduce
-from typing import TYPE_CHECKING, Any, Literal, get_args
+import os
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import equinox as eqx
 import jax
@@ -28,7 +29,7 @@ from softground.simulation.controllers import Controller, Policy, as_controller,
 from softground.simulation.ground import Ground
 from softground.simulation.groups import Group, groups_of_bodies, groups_under_feet, in_order, medium_under_feet
 from softground.simulation.outcome import outcome_of, problem_of, split
-from softground.simulation.treading import fresh_prints, printed, trodden
+from softground.simulation.treading import fresh_prints, printed, treading, treads_natively, window_apart, with_window
 from softground.surfaces import Surface
 from softground.terrain.footprints import Prints
 
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 Backend = Literal["auto", "native", "xla"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
+#: Variable of the environment with the backend that "auto" stands for.
+BACKEND_VARIABLE = "SOFTGROUND_BACKEND"
 #: Steps from which on making native code takes less time than it saves, on one core.
 PAYS_FROM = 200_000
 #: Steps in which a robot is set down at a height: each leaves 1 - cos(slope) of the way, half of it at 60 degrees.
@@ -85,7 +88,8 @@ class Simulator(eqx.Module):
     says whether its step converged, stayed finite and stayed inside the medium's data.
 
     backend: "xla" compiles steps with XLA; "native" makes one native function of a step (docs/native.md), some seconds
-    of work once and several times faster from then on; "auto" does so for runs that are long enough to gain by it.
+    of work once and several times faster from then on; "auto" does so for runs that are long enough to gain by it, or
+    what the environment's SOFTGROUND_BACKEND says.
 
     >>> import softground as sg
     >>> sim = sg.Simulator(sg.Robot.load("foot"), sg.sand(), dt=0.002)
@@ -111,6 +115,8 @@ class Simulator(eqx.Module):
         grain_inertia=None,
         backend: Backend = "auto",
     ):
+        if backend == "auto":
+            backend = cast(Backend, os.environ.get(BACKEND_VARIABLE, backend))
         if backend not in BACKENDS:
             raise OptionError(unknown_name("backend", backend, BACKENDS))
         if not (np.isfinite(dt) and dt > 0):
@@ -168,8 +174,8 @@ class Simulator(eqx.Module):
         lift = None if height is None else (vertical_coordinate(self.robot), jnp.asarray(height))
         q, memory = _start(self.robot, self.ground.surface, groups, jnp.asarray(q), lift)
         twists = tuple(np.zeros((KEPT, len(group.members), group.size)) for group in groups)
-        cast = lambda tree: jax.tree.map(lambda x: jnp.asarray(x, dtype), tree)  # noqa: E731
-        return State(*cast((0.0, q, v, memory, twists)), prints=fresh_prints(self, dtype))
+        start = jax.tree.map(lambda x: jnp.asarray(x, dtype), (0.0, q, v, memory, twists))
+        return State(*start, prints=fresh_prints(self, dtype))
 
     # -- stepping ----------------------------------------------------------------------------------------
 
@@ -181,21 +187,43 @@ class Simulator(eqx.Module):
         """Advance by one time step, without a record of it, which native code then does not make."""
         return self._stepped(lambda *step: (Simulator._step_by_xla(*step)[0],), state, control)[0]
 
+    def hold(self, state: State, control: Control | Float[Array, " nu"] | None, steps: int) -> tuple[State, Record]:
+        """Advance by several steps under one control, which native code does in one call; the record of the last.
+
+        >>> import softground as sg
+        >>> simulator = sg.Simulator(sg.Robot.load("foot"), sg.sand(), dt=0.002)
+        >>> float(simulator.hold(simulator.initial_state(), None, 5)[0].time)  # s
+        0.01
+        """
+        if state.prints is not None:  # which are brought up to date between steps
+            return _repeated(lambda now: self.step(now, control), state, steps)
+        return self._stepped(partial(Simulator._hold_by_xla, steps=steps), state, control)
+
+    def _hold_by_xla(self, state: State, control: Control, steps: int) -> tuple[State, Record]:
+        return _repeated(lambda now: self._step_by_xla(now, control), state, steps)
+
     def _stepped(self, step, state: State, control: Control | Float[Array, " nu"] | None):
         """`step(self, state, control)`, of which the first result is the next state, by native code or by XLA."""
         control = control if isinstance(control, Control) else Control(0.0 if control is None else control)
-        if state.prints is None:
-            return self._stepped_bare(step, state, control)
-        after, *record = self._stepped_bare(step, dataclasses.replace(state, prints=None), control)
-        return trodden(self, state.prints, after), *record
-
-    def _stepped_bare(self, step, state: State, control: Control):
         if self.backend == "native":
             try:
-                return by_native_code(step, self, state, control)
+                return self._stepped_natively(step, state, control)
             except NotNative as reason:
                 say_why_not("steps", str(reason))
-        return step(self, state, control)
+        return treading(step)(self, state, control)
+
+    def _stepped_natively(self, step, state: State, control: Control):
+        if not treads_natively(self):
+            return treading(lambda *step_of: by_native_code(step, *step_of))(self.source_of_native(), state, control)
+
+        def whole(simulator: Simulator, rest: State, control: Control, window=None):
+            after, *record = treading(step)(simulator, with_window(rest, window), control)
+            return (*window_apart(after)[:1], *record, window_apart(after)[1])
+
+        rest, window = window_apart(state)
+        source = self.source_of_native()
+        after, *record, window = by_native_code(whole, source, rest, control, in_place=window)
+        return with_window(after, window), *record
 
     def for_steps(self, steps: int) -> Simulator:
         """This simulator, with the backend "auto" decided for so many steps."""
@@ -204,10 +232,19 @@ class Simulator(eqx.Module):
         return self.with_backend("native" if steps >= PAYS_FROM else "xla")
 
     def with_backend(self, backend: Backend) -> Simulator:
-        """The same with another backend, also while it is being traced, where it cannot be built anew."""
+        """The same with another backend."""
+        return self._with(backend=backend)
+
+    def source_of_native(self) -> Simulator:
+        """The simulator of whose functions native code is made."""
+        solver = self.solver.one_by_one() if isinstance(self.solver, Newton) else self.solver
+        return self._with(backend="xla", solver=solver)
+
+    def _with(self, **changes: Any) -> Simulator:
+        """With other parts, also while it is being traced, where it cannot be built anew."""
         changed = object.__new__(type(self))
         for field in dataclasses.fields(self):
-            object.__setattr__(changed, field.name, backend if field.name == "backend" else getattr(self, field.name))
+            object.__setattr__(changed, field.name, changes.get(field.name, getattr(self, field.name)))
         return changed
 
     def _step_by_xla(self, state: State, control: Control) -> tuple[State, Record]:
@@ -341,6 +378,12 @@ class Simulator(eqx.Module):
 
         (final, _), records = jax.lax.scan(advance, (state, controller.init(state)), None, length=steps)
         return final, records
+
+
+def _repeated(step, state: State, steps: int) -> tuple[State, Record]:
+    """Steps in a row, in a loop that has the code of one: the state after them, and the record of the last."""
+    blank = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), jax.eval_shape(step, state)[1])
+    return jax.lax.scan(lambda carry, _: (step(carry[0]), None), (state, blank), None, length=steps)[0]
 
 
 def _checked_grains(grain_inertia, feet: tuple[Group, ...]) -> np.ndarray:

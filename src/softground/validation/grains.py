@@ -26,11 +26,13 @@ DEEP_ENOUGH = 0.01
 LENGTH, LEVEL, VERTICAL = 0.007, 0.57, 0.06
 """How beads of 1 cm follow a foot, and what is left of their stress in level motion: found for another foot in other
 beds (docs/zhu2019.md)."""
+REPOSE = 0.418
+"""Angle of repose of such beads, read off the surface around a print in other beds, rad (`PRINTS`)."""
 START = 0.2  # N/cm3
 VARIANTS = ("wider", "smoother", "finer", "stiffer")
 """Rigs that differ in one thing: box, friction of the grains, their radius (and the box), their modulus."""
 SECOND_JUDGE = (5, 6, 7)
-PRINTS = Footprints(rim=-0.464, repose=0.418, rim_width=2.4, walls=1.0, length=0.02, firm=0.9, cell=0.01, every=1)
+PRINTS = Footprints(rim=-0.464, repose=REPOSE, rim_width=2.4, walls=1.0, length=0.02, firm=0.9, cell=0.01, every=1)
 """As identified in beds 1 and 2 by `scripts/identify_footprints.py`: loose beads are compacted around a print too."""
 GRAINS = "the grains"
 UPRIGHT = "upright, beds 1 to 4"
@@ -41,11 +43,15 @@ def grains_tables() -> dict[str, list[Row]]:
     fit, judge = Pushes.read(beds=FIT), Pushes.read(beds=JUDGE)
     felt = fit.where(speed=SLOW).felt_surface()
     tables = {"foot tilted by 20 degrees: rms error over rms force": tilted(fit, judge)}
+    tables["the same, feet larger by a grain's radius"] = tilted(grown(fit), grown(judge))
     title = f"the same, ground taken to begin {-1e3 * felt:.0f} mm higher"
     tables[title] = tilted(replace(fit, surface=felt), replace(judge, surface=felt))
     one, other = (Pushes.read(rig="finer", beds=(bed,)) for bed in (1, 2))
     title = "foot tilted by 20 degrees in finer grains, one bed to fit and one to judge"
     tables[title] = tilted(one, other, "upright, bed 1")
+    tables["the same in finer grains, feet larger by a grain's radius"] = tilted(
+        grown(one), grown(other), "upright, bed 1"
+    )
     tables["upward force of the tilted foot over that of the upright one, 10 to 45 mm deep"] = bearing(judge)
     tables["upright foot by speed: upward force, N, 10 to 45 mm deep"] = forces()
     fit, judge = fit.below(DEEP_ENOUGH), judge.below(DEEP_ENOUGH)
@@ -65,7 +71,15 @@ def laws() -> dict[str, Medium]:
         "elements": Elements(START),
         "elements that follow": Elements(START, length=LENGTH),
         "elements that follow, as beads do": Elements(START, length=LENGTH, level=LEVEL, vertical=VERTICAL),
+        "elements that bear": Elements(START, bearing=REPOSE),
+        "elements that follow, plane law": Elements(START, length=LENGTH, law="plane"),
+        "elements that follow, plane law, and bear": Elements(START, length=LENGTH, law="plane", bearing=REPOSE),
     }
+
+
+def grown(data: Pushes) -> Pushes:
+    """With the ground a grain's radius higher: a foot touches grains at their surfaces, a continuum at their middles."""
+    return replace(data, surface=-data.radius)
 
 
 def powers() -> dict[str, Medium]:
@@ -192,11 +206,11 @@ def _scaled(law: Medium, data: Pushes) -> Medium:
 
 
 def _row(name: str, cases: dict[str, Pushes], measure, fitted: int = 1, on: str = UPRIGHT) -> Row:
-    """Where the ground begins, if it is not the surface, is one more number that was fitted."""
+    """Where the ground begins, if it is neither the surface nor a grain's radius higher, was fitted too."""
     errors = {label: measure(case) for label, case in cases.items()}
     if not fitted:
         return Row(name, errors, 0, NOTHING, GRAINS)
-    return Row(name, errors, fitted + any(case.surface != 0 for case in cases.values()), on)
+    return Row(name, errors, fitted + any(case.surface not in (0, -case.radius) for case in cases.values()), on)
 
 
 def _speed(speed: float) -> str:

@@ -45,6 +45,7 @@ class Pushes(Measurements):
     depth: np.ndarray  # (c,)
     wrench: np.ndarray  # (beds, c, 3)
     density: float  # kg/m3, of the bulk, mean over beds
+    radius: float  # m, of the grains
     surface: float = 0.0  # m, depth at which media are told that the ground begins
 
     @classmethod
@@ -65,7 +66,8 @@ class Pushes(Measurements):
         if not kept.any():
             raise FileFormatError(f"{path} has no push that beds {beds} of the rig {rig!r} share")
         density = float(np.mean([settings["density_kg_m3"][rig][str(one)] for one in beds]))
-        return cls(Box(**settings["foot"]), *conditions[kept].T, wrench=found[:, kept], density=density)
+        radius = settings["rigs"][rig]["grains"]["radius"]
+        return cls(Box(**settings["foot"]), *conditions[kept].T, found[:, kept], density, radius)
 
     @property
     def measured(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -168,9 +168,15 @@ def _plates(plates: Plates) -> tuple[float, list[Row]]:
     on = "plates of 60 and 100 mm"
     settings = {"fitted": 2, "values": {**found.fitted, "power": power}}
     rows.append(_row("elements, plates", flat, flat.errors(found.medium), fitted_on=on, **settings))
+    judged = f"{on}; judged on the wheel"
     if len(round_ones):
-        judged = f"{on}; judged on the wheel"
         rows.append(_row("elements, wheel", flat, round_ones.errors(found.medium), fitted_on=judged, **settings))
+    bears = calibrate(grains_of_wheel(power=1.2, bearing=float(REPOSE)), flat, ("scale", "power"))
+    settings = {"fitted": 2, "values": bears.fitted}
+    rows.append(_row("elements that bear, plates", flat, flat.errors(bears.medium), fitted_on=on, **settings))
+    if len(round_ones):
+        errors = round_ones.errors(bears.medium)
+        rows.append(_row("elements that bear, wheel", flat, errors, fitted_on=judged, **settings))
     return power, rows
 
 

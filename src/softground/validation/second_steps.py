@@ -90,10 +90,10 @@ def volume_lost(footprints: Footprints, foot: Shape, depth: float) -> float:
     """Share of the volume that a push displaces which is neither in the rim nor was compacted by what `rim` says."""
     path = np.concatenate([_way(-ABOVE, depth), _way(depth, -ABOVE), np.full(REST, -ABOVE)])
     down = _feet(np.zeros(len(path)), path)
-    tiles, _ = _walked(footprints, foot, down)
+    ground, _ = _walked(footprints, foot, down)
     none = eqx.tree_at(lambda one: one.rim, footprints, jnp.zeros(()))
     pushed = -float(_walked(none, foot, down)[0].cells[..., HEIGHT].sum())
-    return abs(float(tiles.cells[..., HEIGHT].sum()) - (float(footprints.rim) - 1) * pushed) / pushed
+    return abs(float(ground.cells[..., HEIGHT].sum()) - (float(footprints.rim) - 1) * pushed) / pushed
 
 
 def _way(start: float, end: float) -> np.ndarray:
@@ -109,12 +109,11 @@ def _feet(x: np.ndarray, depth: np.ndarray) -> FootInGround:
 @eqx.filter_jit
 def _walked(footprints: Footprints, foot: Shape, feet: FootInGround):
     """The ground after a foot's way through fresh ground, and height and firmness that it felt at every place."""
-    start = footprints.fresh([foot], feet.depth.dtype).tiles, Felt.fresh(jax.tree.map(lambda x: x[0], feet))
+    start = footprints.fresh([foot], feet.depth.dtype).window, Felt.fresh(jax.tree.map(lambda x: x[0], feet))
 
     def step(carry, one):
-        tiles, felt = carry
-        tiles, felt = footprints.trodden(tiles, felt, one, [foot])
-        return (tiles, felt), (felt.level[0], felt.firmness[0])
+        ground, felt = footprints.trodden(carry[0], carry[1], one, [foot])
+        return (ground, felt), (felt.level[0], felt.firmness[0])
 
-    (tiles, _), felt = jax.lax.scan(step, start, feet)
-    return tiles, felt
+    (ground, _), felt = jax.lax.scan(step, start, feet)
+    return ground, felt

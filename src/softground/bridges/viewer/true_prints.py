@@ -14,7 +14,7 @@ from softground.media.base import FootInGround
 from softground.robots import Shape
 from softground.terrain import Footprints as FeltFootprints
 from softground.terrain.footprints import Felt
-from softground.terrain.tiles import Tiles, heights_at
+from softground.terrain.window import Window, heights_at
 
 
 class TruePrints(Footprints):
@@ -28,19 +28,19 @@ class TruePrints(Footprints):
         super().__init__(sheet)
         self.reach = model.reach(shapes)
         self.model = model
-        self._tiles: Tiles = model.fresh(shapes, jnp.float32).tiles
+        self._window: Window = model.fresh(shapes, jnp.float32).window
         self._felt: Felt | None = None
-        self._trodden = jax.jit(lambda tiles, felt, feet: model.trodden(tiles, felt, feet, shapes))
+        self._trodden = jax.jit(lambda window, felt, feet: model.trodden(window, felt, feet, shapes))
 
     def tread(self, frame: int, feet: FootInGround) -> None:
         """Let feet (leading axis) be on the ground at a frame."""
         feet = jax.tree.map(lambda x: jnp.asarray(x, jnp.float32), feet)
         felt = Felt.fresh(feet) if self._felt is None else self._felt
-        if not self.model.matters(felt, feet):
+        if not self.model.acts(felt, feet).any():
             return
-        self._tiles, self._felt = self._trodden(self._tiles, felt, feet)
+        self._window, self._felt = self._trodden(self._window, felt, feet)
         near = {tile for place in np.asarray(feet.position) for tile in self.sheet.tiles_within(place, self.reach)}
         for tile in near:
             vertices, _ = self.sheet.tile(tile)
-            height = heights_at(self._tiles, vertices[:, :2] / self.model.cell)
+            height = heights_at(self._window, vertices[:, :2] / self.model.cell)
             self._keep(tile, frame, -height.astype(np.float32))

@@ -13,7 +13,8 @@ from jaxtyping import Float
 
 from softground.arrays import Array
 from softground.media.base import COMPONENTS, FootInGround, FootMedium
-from softground.media.elements.following import following, remembered
+from softground.media.elements.bearing import depth_more, width_and_length
+from softground.media.elements.following import PLAIN_STRESSES, following, remembered
 from softground.media.elements.inertia import cone_alone, cone_mass
 from softground.media.elements.law import ElementsLaw, Motion
 from softground.media.elements.stress_sets import cohesive, ellipsoids
@@ -76,6 +77,9 @@ class ElementsFoot(FootMedium):
         medium, area = in_precision((self.medium, self.area), foot.depth.dtype)
         placed = self.placed(foot)
         depth = placed.depth
+        if medium.bearing is not None:
+            more = depth_more(medium.bearing, *self._width_and_length(foot, area, placed), depth)
+            depth = depth + jnp.maximum(-placed.normal[:, 2], 0.0) * more
         if medium.power is not None:
             depth = depth * (depth / USUAL_DEPTH + 1e-6) ** (medium.power - 1)
         load = medium.scale * medium.strength * GENERIC * area * depth
@@ -83,7 +87,8 @@ class ElementsFoot(FootMedium):
         if medium.length is not None:
             past = self.velocities(placed.arm, memory.past / self.sizes(load.dtype))
             shares = medium.level, medium.vertical
-            centre, square = following(placed.normal, centre, square, past, medium.friction, *shares)
+            stresses = PLAIN_STRESSES[medium.law]
+            centre, square = following(placed.normal, centre, square, past, medium.friction, *shares, stresses)
         load, motion = self._inertia(medium, area, placed, load, centre, square, memory, dt)
         sticks = None
         if medium.cohesion is not None:
@@ -94,6 +99,16 @@ class ElementsFoot(FootMedium):
         centre, square = load[:, None] * centre, (load**2)[:, None, None] * square
         law = ElementsLaw(centre, square, load * creep, levers(placed.arm), motion)
         return in_components(law if sticks is None else law.joined(*sticks, creep), self.kind)
+
+    def _width_and_length(self, foot: FootInGround, area, placed: InGround):
+        """Of the area in the ground that looks down, seen from above, m."""
+        weight = area * placed.share * jnp.maximum(-placed.normal[:, 2], 0.0)
+        level = (jnp.eye(3, dtype=area.dtype) if self.is_ball else foot.rotation)[:2]
+        moments = jnp.asarray(self.moments).astype(area.dtype)
+        turned = ((moments[:, None] * level[:, None, :]).sum(-1)[:, :, None] * level).sum(-1)  # level M level'
+        turned = turned * (placed.share**2)[:, None, None]
+        symmetric = np.array([self.is_ball, self.is_ball or self.kind == "planar"]).astype(area.dtype)
+        return width_and_length(weight, placed.arm[:, :2], turned, symmetric)
 
     def _inertia(self, medium, area, placed: InGround, load, centre, square, memory, dt):
         """The load that is left to resistive force theory, and the inertia of grains."""

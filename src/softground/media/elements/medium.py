@@ -21,8 +21,9 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array, as_float
-from softground.errors import MediumError
+from softground.errors import MediumError, unknown_name
 from softground.media.base import FootMedium, Medium, kind_of
+from softground.media.elements.following import PLAIN_STRESSES
 from softground.media.elements.foot import ElementsFoot
 from softground.media.elements.placement import Surface, gathered, padded
 from softground.media.parameters import check_not_negative, check_positive
@@ -45,7 +46,8 @@ class Elements(Medium):
     way over which grains follow a new direction of motion, m (`following`); level, vertical: shares of the stress, and
     of its vertical part, that are left in level motion. inertia: factor on the drag by speed; added_mass: factor on the
     mass of grains under the body (`inertia`); density of the bulk, kg/m3. cohesion: greatest shear on a face in the
-    ground, Pa; suction: greatest tension, Pa.
+    ground, Pa; suction: greatest tension, Pa. bearing: angle of internal friction (rad) by which grains bear a sole at
+    the surface already (`bearing`). law: whose stresses grains that follow have, "3d" or "plane" (`resistive.stress`).
 
     >>> import numpy as np
     >>> import softground as sg
@@ -68,7 +70,15 @@ class Elements(Medium):
     cohesion: Float[Array, ""] | None  # Pa
     suction: Float[Array, ""]  # Pa
     count: int = eqx.field(static=True)  # elements of a body, about
-    closed: bool = eqx.field(static=True, metadata={"absent_from_old_files": True})  # whether feet have tops too
+    closed: bool = eqx.field(
+        static=True, default=False, metadata={"absent_from_old_files": True}
+    )  # whether feet have tops too
+    bearing: Float[Array, ""] | None = eqx.field(
+        default=None, metadata={"absent_from_old_files": True}
+    )  # rad, angle of internal friction
+    law: str = eqx.field(
+        static=True, default="3d", metadata={"absent_from_old_files": True}
+    )  # whose stresses grains that follow have
 
     def __init__(
         self,
@@ -86,24 +96,31 @@ class Elements(Medium):
         added_mass: float | None = None,
         cohesion: float | None = None,
         suction: float = 0.0,
+        bearing: float | None = None,
+        law: str = "3d",
         count: int = COUNT,
         closed: bool = False,
     ):
         given = {"scale": scale, "surface friction": friction, "eps": eps, "strength": strength, "density": density}
         given |= {"power": power, "length": length, "inertia": inertia, "added mass": added_mass, "cohesion": cohesion}
-        given |= {"level share": level, "vertical share": vertical}
+        given |= {"level share": level, "vertical share": vertical, "bearing angle": bearing}
         for label, value in given.items():
             if value is not None:
                 check_positive(f"{label} of ground in elements", value)
         check_not_negative("suction of ground in elements", suction)
+        if law not in PLAIN_STRESSES:
+            raise MediumError(unknown_name("law", law, PLAIN_STRESSES))
+        if law != "3d" and length is None:
+            raise MediumError(f"the {law} law is for grains that follow: give a length (m)")
         if count < 1:
             raise MediumError(f"a body needs one element at least, got count={count}")
         self.scale, self.friction, self.eps, self.strength = map(as_float, (scale, friction, eps, strength))
         self.level, self.vertical, self.density, self.suction = map(as_float, (level, vertical, density, suction))
-        switched = (power, length, inertia, added_mass, cohesion)
-        self.power, self.length, self.inertia, self.added_mass, self.cohesion = (
+        switched = (power, length, inertia, added_mass, cohesion, bearing)
+        self.power, self.length, self.inertia, self.added_mass, self.cohesion, self.bearing = (
             None if value is None else as_float(value) for value in switched
         )
+        self.law = law
         self.count, self.closed = int(count), bool(closed)
 
     @classmethod

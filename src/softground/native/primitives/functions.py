@@ -34,6 +34,8 @@ def inlined(build: Builder, equation, inputs):
 @primitive("jit", "pjit")
 def jitted(build: Builder, equation, inputs):
     closed, name = callee(equation), equation.params["name"]
+    if build.memory and any(build.memory_of(x) for x in inputs):  # which functions of the program do not reach
+        return evaluate(build, closed, inputs)
     if name.startswith(EACH):
         outputs = _row_by_row(build, name, closed, inputs)
         return evaluate(build, closed, inputs) if outputs is None else outputs

@@ -15,7 +15,7 @@ from jax.lax import GatherScatterMode
 
 from softground.native.memory import current, element, filled
 from softground.native.primitives.table import PRIMITIVES, primitive
-from softground.native.program import Constant, Operand, Store
+from softground.native.program import Constant, LocalArray, Operand, Store
 from softground.native.scalars import Builder, Operands, operands_of
 from softground.native.sums import total
 
@@ -27,10 +27,11 @@ class Corner(NamedTuple):
     inside: Operand
 
 
-def corner(build: Builder, shape, window, starts: dict[int, Operand], clip: bool) -> Corner:
+def corner(build: Builder, shape, window, starts: dict[int, Operand], clip: bool | None) -> Corner:
     """Corner of a window (its size in each dimension) that starts at an index in some dimensions, else at 0.
 
     Clipped, it is moved inside; else the corner says whether it is, and where it is not its place means nothing.
+    clip None: it is inside.
     """
     strides = [int(np.prod(shape[d + 1 :], dtype=int)) for d in range(len(shape))]
     inside: Operand = build.constant(True, "bool")
@@ -39,7 +40,7 @@ def corner(build: Builder, shape, window, starts: dict[int, Operand], clip: bool
         last = build.int(shape[dimension] - window[dimension])
         if clip:
             start = build.compute("min", build.compute("max", start, build.int(0)), last)
-        else:
+        elif clip is not None:
             inside = build.compute("and", inside, build.compute("le", build.int(0), start))
             inside = build.compute("and", inside, build.compute("le", start, last))
         terms.append(build.compute("mul", start, build.int(strides[dimension])))
@@ -74,7 +75,7 @@ def windows(shape, element_shape, index_shape, window_dimensions, batching, inde
     return Windows(number, offset, tuple(size))
 
 
-def _corners(build: Builder, shape, size, indices: Operands, dimensions, clip: bool) -> list[Corner]:
+def _corners(build: Builder, shape, size, indices: Operands, dimensions, clip: bool | None) -> list[Corner]:
     rows = indices.reshape(-1, indices.shape[-1]).tolist()
     return [corner(build, shape, size, dict(zip(dimensions, row, strict=True)), clip) for row in rows]
 
@@ -83,10 +84,12 @@ def _corners(build: Builder, shape, size, indices: Operands, dimensions, clip: b
 def gather(build: Builder, equation, inputs):
     """Windows that promise to be inside are clipped all the same, as XLA does."""
     array, indices = inputs
+    memory = build.memory_of(array)
+    full = equation.invars[0].aval.shape
     numbers, sizes = equation.params["dimension_numbers"], equation.params["slice_sizes"]
     shape = equation.outvars[0].aval.shape
     windows_ = windows(
-        array.shape,
+        full,
         shape,
         indices.shape[:-1],
         numbers.offset_dims,
@@ -94,20 +97,26 @@ def gather(build: Builder, equation, inputs):
         numbers.start_indices_batching_dims,
         numbers.collapsed_slice_dims,
     )
-    clip = equation.params["mode"] != GatherScatterMode.FILL_OR_DROP
-    corners = _corners(build, array.shape, sizes, indices, numbers.start_index_map, clip)
+    clip = None if memory and _promised(equation) else equation.params["mode"] != GatherScatterMode.FILL_OR_DROP
+    corners = _corners(build, full, sizes, indices, numbers.start_index_map, clip)
     filler = _filler(build, equation)
-    flat = tuple(array.ravel().tolist())
+    flat = () if memory else tuple(array.ravel().tolist())
 
     def take(number: int, offset: int) -> Operand:
         place, inside = corners[number]
         if type(inside) is Constant and not inside.number:
             return filler
-        found = element(build, flat, build.compute("add", place, build.int(offset)))
+        at = build.compute("add", place, build.int(offset))
+        found = current(build, memory, at) if memory else element(build, flat, at)
         return build.compute("select", inside, found, filler)
 
     pairs = zip(windows_.number.ravel().tolist(), windows_.offset.ravel().tolist(), strict=True)
     return operands_of([take(*pair) for pair in pairs], shape)
+
+
+def _promised(equation) -> bool:
+    """Whether windows are inside: in memory a load or store looks by itself."""
+    return equation.params["mode"] == GatherScatterMode.PROMISE_IN_BOUNDS
 
 
 def _filler(build: Builder, equation) -> Operand:
@@ -123,9 +132,11 @@ def _scatter(combine: str | None):
 
     def rule(build: Builder, equation, inputs):
         array, indices, updates = inputs
+        memory = build.memory_of(array)
+        full = equation.invars[0].aval.shape
         numbers = equation.params["dimension_numbers"]
         windows_ = windows(
-            array.shape,
+            full,
             updates.shape,
             indices.shape[:-1],
             numbers.update_window_dims,
@@ -133,8 +144,8 @@ def _scatter(combine: str | None):
             numbers.scatter_indices_batching_dims,
             numbers.inserted_window_dims,
         )
-        clip = equation.params["mode"] == GatherScatterMode.CLIP
-        corners = _corners(build, array.shape, windows_.size, indices, numbers.scatter_dims_to_operand_dims, clip)
+        clip = None if memory and _promised(equation) else equation.params["mode"] == GatherScatterMode.CLIP
+        corners = _corners(build, full, windows_.size, indices, numbers.scatter_dims_to_operand_dims, clip)
         places = [
             _place(build, corners[number], offset)
             for number, offset in zip(windows_.number.ravel().tolist(), windows_.offset.ravel().tolist(), strict=True)
@@ -150,7 +161,11 @@ def _place(build: Builder, at: Corner, offset: int) -> Operand:
 
 
 def _updated(build: Builder, array: Operands, places, updates, combine: str | None = None) -> Operands:
-    """An array with its elements at some places set to, or combined with, updates."""
+    """An array with its elements at some places set to, or combined with, updates; in place if it is such a one."""
+    memory = build.memory_of(array)
+    if memory:
+        _set(build, memory, places, updates, combine)
+        return array
     flat = array.ravel().tolist()
     if not flat:
         return array
@@ -161,11 +176,15 @@ def _updated(build: Builder, array: Operands, places, updates, combine: str | No
                 flat[at] = build.compute(combine, flat[at], update) if combine else update
         return operands_of(flat, array.shape)
     memory = filled(build, flat)
+    _set(build, memory, places, updates, combine)
+    return operands_of([current(build, memory, build.int(k)) for k in range(len(flat))], array.shape)
+
+
+def _set(build: Builder, memory: LocalArray, places, updates, combine: str | None) -> None:
     for place, update in zip(places, updates, strict=True):
         if combine:
             update = build.compute(combine, current(build, memory, place), update)
         build.add(Store(memory, place, update))
-    return operands_of([current(build, memory, build.int(k)) for k in range(len(flat))], array.shape)
 
 
 for _name, _combine in {
@@ -189,13 +208,16 @@ def _window_places(build: Builder, shape, window, starts: Sequence[Operands]) ->
 @primitive("dynamic_slice")
 def dynamic_slice(build: Builder, equation, inputs):
     array, *starts = inputs
-    size = equation.params["slice_sizes"]
+    size, memory = equation.params["slice_sizes"], build.memory_of(array)
+    places = _window_places(build, equation.invars[0].aval.shape, size, starts)
+    if memory:
+        return operands_of([current(build, memory, x) for x in places], size)
     flat = tuple(array.ravel().tolist())
-    return operands_of([element(build, flat, x) for x in _window_places(build, array.shape, size, starts)], size)
+    return operands_of([element(build, flat, x) for x in places], size)
 
 
 @primitive("dynamic_update_slice")
 def dynamic_update_slice(build: Builder, equation, inputs):
     array, update, *starts = inputs
-    places = _window_places(build, array.shape, update.shape, starts)
+    places = _window_places(build, equation.invars[0].aval.shape, update.shape, starts)
     return _updated(build, array, places, update.ravel().tolist())

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from softground.native.memory import current, keep
+from softground.native.memory import keep
 from softground.native.program import Constant, ForEach, LocalArray, Store, Value
 from softground.native.scalars import Builder, Operands, Region, numbers_of, operands_of
 from softground.native.sums import products, total
 
-#: Matrices of fewer numbers are written out; so are those of which less than half are not zero.
-LARGE = 1000
+#: Matrices of fewer numbers in all, or of fewer rows, are written out; so are those of which less than half are not
+#: zero.
+LARGE, MANY = 1000, 16
 #: Vectors in one loop, whose sums fit into registers.
 MOST = 4
 
@@ -22,7 +23,7 @@ MOST = 4
 def products_rolled_if_large(build: Builder, rows: Operands, columns: Operands) -> Operands:
     """All dot products of rows (b, m, n) with columns (b, k, n) for each index of a batch, shaped (b, m, k)."""
     for table, vector, turned in ((rows, columns, False), (columns, rows, True)):
-        if vector.shape[1] == 1 and all(map(_is_large, table)):
+        if vector.shape[1] == 1 and _are_large(table):
             found = _by_table(build, table, vector[:, 0])
             return found[:, None] if turned else found[:, :, None]
     result = np.empty((len(rows), rows.shape[1], columns.shape[1]), object)
@@ -31,8 +32,11 @@ def products_rolled_if_large(build: Builder, rows: Operands, columns: Operands) 
     return result
 
 
-def _is_large(table: Operands) -> bool:
-    numbers = numbers_of(table) if table.size >= LARGE else None
+def _are_large(tables: Operands) -> bool:
+    """Whether tables have many rows, and together many numbers."""
+    if tables.size < LARGE or tables.shape[1] < MANY:
+        return False
+    numbers = numbers_of(tables)
     return numbers is not None and bool(2 * np.count_nonzero(numbers) > numbers.size)
 
 
@@ -62,5 +66,5 @@ def _rolled(build: Builder, matrix: Operands, vectors: Operands) -> Operands:
             build.add(Store(memory, index, total(build, terms)))
     build.add(ForEach(index, count, body.statements, (), (), ()))
     return operands_of(
-        [current(build, memory, build.int(k)) for memory in memories for k in range(count)], (len(vectors), count)
+        [build.load(memory, build.int(k)) for memory in memories for k in range(count)], (len(vectors), count)
     )

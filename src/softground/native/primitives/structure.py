@@ -9,7 +9,7 @@ from softground.native.primitives.table import primitive
 from softground.native.scalars import Builder
 
 
-@primitive("copy", "copy_p", "stop_gradient", "reduce_precision")
+@primitive("copy", "copy_p", "stop_gradient", "reduce_precision", "reshard")
 def same(build, equation, inputs):
     return inputs[0]
 
