@@ -142,11 +142,13 @@ def flat(quick: bool = False) -> Gait:
 
 
 def on_slope(degrees: float, quick: bool = False) -> Gait:
-    """The gait on a slope: from a stride that was planned by itself (in short from a simulated walk)."""
+    """The gait on a slope: from a stride that was planned by itself. In short from a simulated walk, turned."""
     problem = problem_on(slope(degrees), quick)
-    if quick:
-        return planned(problem, "walk", walk_at_speed, stages_of(quick))
-    return planned(problem, "stride", stride, near_stages())
+    if not quick:
+        return planned(problem, "stride", stride, near_stages())
+    if degrees:
+        return continued(slope(degrees), flat(quick), quick)
+    return planned(problem, "walk", walk_at_speed, stages_of(quick))
 
 
 def continued(surface: Surface, neighbour: Gait, quick: bool = False) -> Gait:
