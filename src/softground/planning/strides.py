@@ -65,7 +65,8 @@ def stride(problem: GaitProblem, eps: float | None = None, search: Search | None
 
 def best_stride(one: GaitProblem, eps: float, search: Search | None = None) -> Trajectory:
     """The solution of a stride's problem on a plane: known, or carried from one that is, or searched for."""
-    angle = rise(one.ground.surface)
+    plane = one.ground.surface
+    angle = rise(plane) if isinstance(plane, Plane) else 0.0
     known = nearest(one, angle) if search is None else None
     if known is not None and known[0].apart(command_of(one, angle)) < SAME:
         return known[1]
