@@ -101,6 +101,7 @@ def test_a_library_is_built_from_the_nearest_and_goes_on_where_it_stopped(tmp_pa
     assert again.nearest(Command(3.0, 0.0, 2.0)) is None
     assert again.serves(problem)
     assert not replace(again, robot="another").serves(problem)
+    assert not again.serves(replace(problem, dt=0.04))
 
 
 def test_files_that_are_no_libraries_are_refused(tmp_path):

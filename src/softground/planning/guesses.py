@@ -126,8 +126,8 @@ def drawn_walk(
     size, speed, time = size_of(robot), desired_speed(problem), np.arange(problem.knots) * problem.dt
     crouch, lift = (0.05 * size if crouch is None else crouch), (0.15 * size if lift is None else lift)
     phase = np.arange(FINER * STRIDE)[:, None] / (FINER * STRIDE) + phases_of(robot, lag)
-    offsets = foot_path(phase % 1.0, duty, speed * duty * stride_seconds(robot), lift)
-    at = np.round(time / problem.dt).astype(int) % STRIDE * FINER
+    offsets = foot_path(phase % 1.0, duty, speed * duty * STRIDE * problem.dt, lift)
+    at = np.arange(problem.knots) % STRIDE * FINER
     q = np.array(_reached(robot, offsets + np.array([0.0, crouch])))[at]
     q[:, base.forward_q] = speed * time
     q[:, base.up_q] += np.asarray(feet_along(robot, Plane(), q).depth).max(axis=1) - sunk

@@ -92,9 +92,10 @@ class Library:
         return path
 
     def serves(self, problem: GaitProblem) -> bool:
-        """Whether its strides are of a problem's robot, on its kind of medium."""
+        """Whether its strides are of a problem's robot, on its kind of medium, in its time step."""
         mine = Library.empty(problem.robot, problem.ground)
-        return (self.robot, self.medium) == (mine.robot, mine.medium)
+        alike = (self.robot, self.medium) == (mine.robot, mine.medium)
+        return alike and all(np.isclose(trajectory.dt, problem.dt) for _, _, trajectory in self.entries[:1])
 
     def nearest(self, asked: Command) -> tuple[Command, Trajectory] | None:
         """The entry that is nearest, if one is near."""
