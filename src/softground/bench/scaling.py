@@ -69,7 +69,7 @@ def insect(feet: int, hinges: int) -> str:
             place = f"{x} {y} 0" if j == 0 else f"0 0 {-link}"
             inner = (
                 f'<body name="leg{k}_{j}" pos="{place}"><joint name="hinge{k}_{j}" axis="{axis}" armature="0.01"/>'
-                f'<inertial pos="0 0 {-link / 2}" mass="{LEG_MASS / hinges}" diaginertia="{inertia} {inertia} {inertia}"/>'
+                f'<inertial pos="0 0 {-link / 2}" mass="{LEG_MASS / hinges}" diaginertia="{3 * (str(inertia) + " ")}"/>'
                 f"{inner}</body>"
             )
         legs.append(inner)
