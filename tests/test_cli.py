@@ -225,3 +225,17 @@ def test_a_library_wants_numbers():
     result = call("library", "build", "robosimian", "--slopes", "5,steep")
     assert result.exit_code != 0
     assert "slopes must be numbers" in result.stderr + str(result.exception)
+
+
+def test_tasks_are_listed_and_policies_asked_for():
+    listed = json.loads(call("tasks", "--json").stdout)
+    assert {"go1", "anymal", "g1", "robosimian"} <= set(listed)
+    for arguments, message in {
+        ("train", "flying"): "unknown task 'flying'",
+        ("train", "go1", "--vary", "strength=much"): "NAME=LOW:HIGH",
+        ("play", "none.npz"): "there is no policy file none.npz",
+        ("play", "none.npz", "--video", "a.mp4"): "give --command, too",
+    }.items():
+        failed = call(*arguments)
+        assert failed.exit_code == 2
+        assert message in " ".join(failed.stderr.split())

@@ -40,7 +40,9 @@ def measure(steps: int = 250, repeats: int = 7, out: str | Path | None = None) -
             "vertices": [_vertices(count, steps, repeats) for count in VERTICES],
             "robots": _robots(ROBOTS, steps, repeats),
         }
-    result = {"scaling": {f"{of} {row['count']}": row for of, several in rows.items() for row in several}}
+    result: dict[str, Any] = {
+        "scaling": {f"{of} {row['count']}": row for of, several in rows.items() for row in several}
+    }
     if out is not None:
         from softground.bench.scaling_figure import scaling_figure
         from softground.runs.figures import save_figure
