@@ -96,12 +96,7 @@ def judged(arguments: argparse.Namespace) -> list[dict]:
                 found = evaluate(policy, env, arguments.episodes, seed=2026, seconds=arguments.judged, ground=chosen)
                 row = {"policy": name, "ground": ground, **chosen, **found.summary()}
                 rows.append(row)
-                print(
-                    f"trained on {name:5s} judged on {ground} {chosen}: survived {row['survived']:.3f} "
-                    f"[{row['survived_low']:.3f}, {row['survived_high']:.3f}], off by {row['error']:.3f} +- "
-                    f"{row['error_half_width']:.3f} m/s and {row['turn_error']:.3f} rad/s, {row['seconds']:.1f} s",
-                    flush=True,
-                )
+                print(f"trained on {name:5s} judged on {ground} {chosen}: {found.summary()}", flush=True)
     return rows
 
 

@@ -1,4 +1,4 @@
-"""Gymnasium's robots on soft ground: its own checker, seeds, vectors, and what a fall ends."""
+"""Gymnasium's robots and our tasks on soft ground: its own checker, seeds, vectors, and what a fall ends."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,10 @@ from gymnasium.utils.env_checker import check_env
 
 import softground as sg
 import softground.bridges.gymnasium
+from softground.bridges.gymnasium import TaskEnv, TaskVectorEnv
 from softground.errors import OptionError
+
+from ..envs.env_cases import FOOT
 
 IDS = ["softground/Ant-v0", "softground/Walker2d-v0"]
 
@@ -75,13 +78,17 @@ def test_vector_environments_are_single_ones():
         np.testing.assert_array_equal(seen[k], alone)
 
 
-def test_the_program_of_the_page():
-    """docs/from_gymnasium.md, as printed."""
-    page = Path(__file__).parents[2] / "docs" / "from_gymnasium.md"
-    (program,) = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+def test_the_programs_of_the_pages():
+    """docs/from_gymnasium.md and docs/from_playground.md, as printed."""
+    docs = Path(__file__).parents[2] / "docs"
     names: dict = {}
-    exec(compile(program, str(page), "exec"), names)
+    for page in (docs / "from_gymnasium.md", docs / "from_playground.md"):
+        for program in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+            exec(compile(program, str(page), "exec"), names)
     assert np.isfinite(names["observation"]).all()
+    assert np.isfinite(names["observations"]).all()
+    assert np.isfinite(names["state"].reward).all()
+    assert len(set(names["state"].info["ground"]["strength"].tolist())) == 8
 
 
 def test_a_medium_or_a_ground_will_do_and_others_are_named():
@@ -89,3 +96,64 @@ def test_a_medium_or_a_ground_will_do_and_others_are_named():
     assert rollout(env, 0, 3)[0].shape[1] == env.observation_space.shape[0]
     with pytest.raises(OptionError, match="unknown ground 'quicksand'"):
         gymnasium.make(IDS[0], ground="quicksand")
+
+
+@pytest.mark.parametrize("name", ["RoboSimian", "Go1"])
+def test_gymnasiums_own_checker_on_our_tasks(name):
+    check_env(gymnasium.make(f"softground/{name}-v0").unwrapped, skip_render_check=True)
+
+
+@pytest.mark.parametrize("name", ["RoboSimian", "Go1", "ANYmal", "G1"])
+def test_our_tasks_are_registered_with_their_time_limits(name):
+    spec = gymnasium.spec(f"softground/{name}-v0")
+    task = sg.envs.TASKS[spec.kwargs["task"]]
+    assert spec.max_episode_steps == task.actions
+    assert spec.vector_entry_point is not None
+
+
+def test_robots_of_a_vector_are_single_ones_and_begin_anew():
+    """To rounding, until an episode ends; the vector then has the last observation and the next episode's first."""
+    several = TaskVectorEnv(FOOT, num_envs=3, backend="xla", max_episode_steps=8)
+    alone = TaskEnv(FOOT, backend="xla")
+    seen, info = several.reset(seed=[4, 5, 6])
+    one, told = alone.reset(seed=5)
+    np.testing.assert_array_equal(seen[1], one)
+    assert told["ground"]["strength"] == info["ground"]["strength"][1]
+    actions = np.random.default_rng(0).uniform(-1, 1, (8, 3, 3)).astype(np.float32)
+    for k, action in enumerate(actions):
+        seen, reward, ended, late, info = several.step(action)
+        one, alone_reward, alone_ended, _, _ = alone.step(action[1])
+        assert reward[1] == pytest.approx(alone_reward, rel=1e-9)
+        assert ended[1] == alone_ended
+        last = k == len(actions) - 1
+        np.testing.assert_allclose(info["final_obs"][1] if last else seen[1], one, atol=1e-6)
+    assert late.all()
+    assert (seen != np.stack(list(info["final_obs"]))).any()
+    again, _ = several.reset(seed=4)
+    np.testing.assert_array_equal(again[1], alone.reset(seed=5)[0])
+
+
+def test_a_ground_can_be_chosen_and_mistakes_are_named():
+    env = TaskEnv(FOOT, backend="xla")
+    assert env.reset(seed=0, options={"ground": {"strength": 3.0}})[1]["ground"]["strength"] == 3.0
+    with pytest.raises(OptionError, match=r"must have shape \(1, 3\)"):
+        env.step(np.zeros(4))
+    with pytest.raises(OptionError, match=r"robots \[0\] are not"):
+        env.step(np.array([0.0, np.nan, 0.0]))
+    with pytest.raises(OptionError, match="unknown render mode"):
+        TaskEnv(FOOT, render_mode="human")
+    with pytest.raises(OptionError, match="reset the environment"):
+        TaskEnv(FOOT, backend="xla").step(np.zeros(3))
+
+
+def test_pictures_have_the_true_ground():
+    """A slope that was drawn for the episode is in the picture: its two halves differ, and from the level one."""
+    env = TaskEnv(FOOT, "sand", {"slope": (-0.5, 0.5)}, backend="xla", render_mode="rgb_array")
+    pictures = []
+    for slope in (0.0, 0.4):
+        env.reset(seed=0, options={"ground": {"slope": slope}})
+        pictures.append(env.render())
+    level, inclined = pictures
+    assert level.shape == inclined.shape == (320, 480, 3)
+    assert np.abs(level.astype(float) - inclined).mean() > 3
+    env.close()

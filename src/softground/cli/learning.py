@@ -80,15 +80,15 @@ def train(
     configure_jax(for_batches=True)
     import jax
 
-    from softground.envs import make
+    from softground.envs import Policy, make
 
+    env = make(task, ground, _ranges(vary))
     try:
         from softground.bridges import rsl_rl
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("torch", "rsl_rl", "tensordict"):
             raise
         raise OptionError(f"training needs the package {error.name}: pip install softground[rl]") from error
-    env = make(task, ground, _ranges(vary))
     settings = rsl_rl.Settings(robots=robots or (256 if jax.default_backend() == "cpu" else 4096))
     total = iterations or (None if minutes else 1500)
     with _progress(task, total, quiet or as_json) as report:
@@ -102,8 +102,6 @@ def train(
             resume=resume,
             report=report,
         )
-    from softground.envs import Policy
-
     card = dict(Policy.load(path).card) | {"policy": str(path), "command": shlex.join(sys.argv)}
     if as_json:
         print(json.dumps(card))
@@ -164,7 +162,15 @@ def play(
     if as_json:
         print(json.dumps({"policy": str(policy), "card": dict(loaded.card), "grounds": rows}))
     elif not quiet:
-        print_rows(f"{loaded.card['task']}, {episodes} episodes a ground", rows)
+        print_rows(f"{loaded.card['task']}, {episodes} episodes a ground", {k: _shown(v) for k, v in rows.items()})
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    """What a table has room for."""
+    off = {"off_by_m/s": row["error"], "off_by_rad/s": row["turn_error"]}
+    between = f"{row['survived_low']:.2f} to {row['survived_high']:.2f}"
+    told = {name: "none" if value is None else value for name, value in off.items()}
+    return {"survived": row["survived"], "interval": between, "seconds": row["seconds"], **told}
 
 
 def _judged(policy: Any, ground: str, ranges: Any, slope: float, episodes: int, seconds, seed: int) -> dict:

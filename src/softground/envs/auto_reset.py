@@ -45,9 +45,8 @@ class AutoReset:
         over = (after.done > 0) | late
         length, total = state.info["episode"]["length"] + 1, state.info["episode"]["reward"] + after.reward
         truncation = jnp.where(late & ~(after.done > 0), 1.0, 0.0).astype(zero.dtype)
-        rng, again = jax.random.split(after.info["rng"])
-        fresh = self.env.reset(again)
-        carried = after.replace(info={name: after.info[name] for name in fresh.info} | {"rng": rng})
+        fresh = self.env.reset(jax.random.fold_in(after.info["rng"], 1))  # an episode that goes on draws as it would
+        carried = after.replace(info={name: after.info[name] for name in fresh.info})
         chosen = jax.tree.map(lambda new, old: jnp.where(over, new, old), fresh, carried)
         info = chosen.info | {
             "truncation": truncation,

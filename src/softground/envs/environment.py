@@ -53,8 +53,8 @@ class State(eqx.Module):
 
     data: Physics  # of the simulator
     obs: dict[str, Array]  # "state", for the policy, and "privileged_state", for a critic
-    reward: Float[Array, "*n"]
-    done: Float[Array, "*n"]  # 1.0 where the episode has ended
+    reward: Float[Array, "*n"]  # dimensionless
+    done: Float[Array, "*n"]  # 1.0 where the episode has ended, a factor
     metrics: dict[str, Array]
     info: dict[str, Any]  # what the next step needs: key, command, parameters of the ground, ...
 
@@ -152,7 +152,7 @@ class Environment:
         action = jnp.asarray(action)
         if action.shape != (self.action_size,):
             raise OptionError(
-                f"an action of {self.task.name} must have shape ({self.action_size},), a number for every actuator, got "
+                f"an action of {self.task.name} must have shape ({self.action_size},), one for every actuator, got "
                 f"{action.shape}: for a batch use jax.vmap(env.step)"
             )
         dtype, info, before = state.data.q.dtype, state.info, state.data

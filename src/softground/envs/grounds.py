@@ -51,6 +51,7 @@ class Grounds:
         robot: Robot | None = None,
     ):
         self.ground = _as_ground(ground, robot)
+        self.name = ground if isinstance(ground, str) else type(self.ground.medium).__name__
         self.ranges = {name: _checked(name, given) for name, given in (ranges or {}).items()}
         for name in self.ranges:
             self._check_name(name)

@@ -74,10 +74,13 @@ class Episodes(NamedTuple):
     reward: np.ndarray  # sum
     ground: dict[str, np.ndarray]  # parameters of the ground
 
-    def summary(self) -> dict[str, float]:
-        """Shares and means with the half widths of their 95 % intervals (Wilson's for the share that survived)."""
+    def summary(self) -> dict[str, float | None]:
+        """Shares and means with 95 % intervals (Wilson's for the share that survived).
+
+        None: no episode was long enough to tell.
+        """
         low, high = wilson(int(self.survived.sum()), len(self.survived))
-        found = {
+        found: dict[str, float | None] = {
             "episodes": len(self.survived),
             "survived": float(self.survived.mean()),
             "survived_low": low,
@@ -87,8 +90,9 @@ class Episodes(NamedTuple):
         }
         for name, values in {"error": self.error, "turn_error": self.turn_error}.items():
             values = values[np.isfinite(values)]
-            found[name] = float(values.mean()) if len(values) else float("nan")
-            found[f"{name}_half_width"] = float(TWO_SIDED * values.std() / np.sqrt(max(len(values), 1)))
+            half = TWO_SIDED * values.std() / np.sqrt(len(values)) if len(values) else None
+            found[name] = float(values.mean()) if len(values) else None
+            found[f"{name}_half_width"] = None if half is None else float(half)
         return found
 
 

@@ -40,11 +40,11 @@ class Policy(eqx.Module):
     (12,)
     """
 
-    mean: Float[Array, " k"]
-    deviation: Float[Array, " k"]
+    mean: Float[Array, " k"]  # in the units of the observations
+    deviation: Float[Array, " k"]  # in the units of the observations
     layers: tuple[tuple[Float[Array, "m n"], Float[Array, " m"]], ...]  # weights and biases, first layer first
     activation: str = eqx.field(static=True)
-    bound: float | None = eqx.field(static=True)
+    bound: float | None = eqx.field(static=True)  # in units of an action
     card: Mapping[str, Any] = eqx.field(static=True)
 
     def __init__(

@@ -50,9 +50,9 @@ class Task:
     """What a robot is to do: how it is driven, what it sees, what is rewarded, what ends an episode.
 
     An action is an offset of the joints from the posture, in units of `action_scale` and at most `action_bound` of
-    them, tracked by PD control until the next. Observations are names of `observations.OBSERVATIONS` with the noise (+-, uniform) on each; those of the critic have
-    none. Rewards are names of `rewards.REWARDS` with weights; the sum is multiplied by `reward_scale` and is at least
-    `least_reward`. Endings are names of `endings.ENDINGS` with limits.
+    them, tracked by PD control until the next. Observations are names of `observations.OBSERVATIONS` with the noise
+    (+-, uniform) on each; those of the critic have none. Rewards are names of `rewards.REWARDS` with weights; the sum
+    is multiplied by `reward_scale` and is at least `least_reward`. Endings are names of `endings.ENDINGS` with limits.
 
     >>> import softground as sg
     >>> sg.envs.TASKS["go1"].period  # s, between two actions

@@ -33,7 +33,7 @@ class Robots:
         played: Environment | AutoReset = env if actions is None else AutoReset(env, actions)
         self._step = jax.jit(jax.vmap(played.step))
         self._reset = jax.jit(jax.vmap(played.reset))
-        self._pictures: MujocoPictures | None = None
+        self._pictures: tuple[tuple[float, ...], MujocoPictures] | None = None  # with the ground that is in them
 
     def reset(self, seeds: list[int], ground: Mapping[str, float] | None = None) -> State:
         """Beginnings of episodes."""
@@ -55,18 +55,20 @@ class Robots:
 
     def picture(self, state: State, robot: int = 0) -> np.ndarray:
         """(height, width, 3) bytes: a robot on its ground, by MuJoCo's renderer; from the side where there is none."""
-        play = self._moment(jax.tree.map(lambda leaf: leaf[robot], state))
-        backend = find_backend()
+        one = jax.tree.map(lambda leaf: leaf[robot], state)
+        play, backend = self._moment(one), find_backend()
         if backend is None:
             return next(side_view_frames(play, *PICTURE))
-        if self._pictures is None:
-            self._pictures = MujocoPictures(play, backend, *PICTURE)
-        return self._pictures.draw(play, 0, play.base[0])
+        ground = tuple(float(value) for value in one.info["ground"].values())
+        if self._pictures is None or self._pictures[0] != ground:
+            self.close()
+            self._pictures = ground, MujocoPictures(play, backend, *PICTURE)
+        return self._pictures[1].draw(play, 0, play.base[0])
 
     def close(self) -> None:
         """Free the renderer."""
         if self._pictures is not None:
-            self._pictures.close()
+            self._pictures[1].close()
             self._pictures = None
 
     def _moment(self, state: State) -> Playback:

@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from softground.bridges.gymnasium.robots import Robots, generator_of, seed_of, spaces_of
-from softground.envs import State, make
+from softground.envs import State, Task, make
 from softground.errors import OptionError, unknown_name
 from softground.media.base import Medium
 from softground.simulation import Ground
@@ -38,7 +38,7 @@ class TaskEnv(gymnasium.Env):
 
     def __init__(
         self,
-        task: str,
+        task: str | Task,
         ground: str | Medium | Ground | None = None,
         vary: Mapping[str, Any] | None = None,
         backend: Backend = "auto",
@@ -89,7 +89,7 @@ class TaskVectorEnv(VectorEnv):
 
     def __init__(
         self,
-        task: str,
+        task: str | Task,
         num_envs: int = 1,
         ground: str | Medium | Ground | None = None,
         vary: Mapping[str, Any] | None = None,

@@ -18,7 +18,7 @@ from rsl_rl.algorithms import PPO
 
 from softground.bridges.rsl_rl.checkpoint import load_checkpoint, save_checkpoint
 from softground.bridges.rsl_rl.vec_env import RslRlEnv
-from softground.envs import Environment, Policy
+from softground.envs import AutoReset, Environment, Policy
 from softground.errors import OptionError
 
 
@@ -34,13 +34,13 @@ class Settings:
     robots: int = 4096
     steps: int = 24  # of every robot in an iteration
     hidden: tuple[int, ...] = (256, 128, 64)  # numbers of the hidden layers, of actor and critic
-    noise: float = 1.0  # of actions, at the start
-    learning_rate: float = 1e-3
-    entropy: float = 0.01
+    noise: float = 1.0  # of actions, at the start: a deviation in units of an action
+    learning_rate: float = 1e-3  # at the start, dimensionless
+    entropy: float = 0.01  # weight of the actions' entropy
     epochs: int = 5
     batches: int = 4
-    discount: float = 0.99
-    divergence: float = 0.01  # of Kullback and Leibler: the learning rate is adapted to it
+    discount: float = 0.99  # factor an action
+    divergence: float = 0.01  # of Kullback and Leibler, dimensionless: the learning rate is adapted to it
 
     @property
     def samples(self) -> int:
@@ -141,7 +141,7 @@ class Training:
         card = {
             "task": env.task.name,
             "observations": list(env.task.observations),
-            "ground": type(env.grounds.ground.medium).__name__,
+            "ground": env.grounds.name,
             "vary": {name: list(span) for name, span in env.grounds.ranges.items()},
             "trainer": f"rsl-rl-lib {importlib.metadata.version('rsl-rl-lib')}",
             "softground": importlib.metadata.version("softground"),
@@ -248,8 +248,6 @@ def policy_of(model: torch.nn.Module, card: dict[str, Any]) -> Policy:
 
 def physics_rate(env: Environment, robots: int, actions: int = 50, seed: int = 0) -> float:
     """Actions a second of all robots, without a policy or a trainer: random actions in one compiled loop."""
-    from softground.envs import AutoReset
-
     looped = AutoReset(env)
 
     def loop(states, key):

@@ -10,13 +10,26 @@ from softground.papers.zhu2021 import (
     foot_size,
     not_optimised,
     objectives,
+    reinforcement,
     slopes,
     spatial,
     wavy,
 )
 
 STUDIES = tuple(
-    study.STUDY for study in (flat, slopes, wavy, not_optimised, baselines, bilevel, spatial, objectives, foot_size)
+    study.STUDY
+    for study in (
+        flat,
+        slopes,
+        wavy,
+        not_optimised,
+        baselines,
+        reinforcement,
+        bilevel,
+        spatial,
+        objectives,
+        foot_size,
+    )
 )
 """In the order of the paper, then beyond it."""
 

@@ -74,7 +74,7 @@ def perform(options: Options) -> Findings:
             f"eps = {Setting().eps:g} W.",
             f"The start is a stance held by joint PD control for {SETTLE:g} s, and its torques. A fall is where the "
             f"paper ends an episode: torso below {FALLEN_HEIGHT:g} m, or pitched by more than {FALLEN_PITCH:g} rad.",
-            "The paper's other baselines, PPO and TRPO, are not repeated.",
+            "The paper's other baselines, PPO and TRPO, are `zhu2021/reinforcement`.",
         ],
     )
 

@@ -1,0 +1,115 @@
+"""Trainers that people have, on the environments: rsl_rl's runner, our training by its PPO, Brax's PPO."""
+
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="training needs softground[rl]")
+pytest.importorskip("rsl_rl", reason="training needs softground[rl]")
+
+from softground.bridges.rsl_rl import RslRlEnv, Settings, Training, train  # noqa: E402
+from softground.bridges.rsl_rl.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
+from softground.envs import Policy, make  # noqa: E402
+from softground.errors import FileFormatError, OptionError  # noqa: E402
+
+from ..envs.env_cases import FOOT  # noqa: E402
+
+ENV = make(FOOT, backend="xla")
+SETTINGS = Settings(robots=4, steps=3, hidden=(8,), epochs=1, batches=2)
+
+
+def test_rsl_rls_runner_takes_the_environment_as_it_is(tmp_path, capsys):
+    from rsl_rl.runners import OnPolicyRunner
+
+    robots = RslRlEnv(ENV, 4)
+    runner = OnPolicyRunner(robots, SETTINGS.for_rsl_rl(), str(tmp_path), "cpu")
+    before = runner.alg.get_policy().state_dict()["mlp.0.weight"].clone()
+    runner.learn(2, init_at_random_ep_len=True)
+    assert "Mean action std" in capsys.readouterr().out
+    assert list(tmp_path.glob("model_*.pt"))
+    assert not torch.equal(before, runner.alg.get_policy().state_dict()["mlp.0.weight"])
+
+
+def test_tensors_are_those_of_the_environment():
+    robots = RslRlEnv(ENV, 4)
+    seen = robots.get_observations()
+    np.testing.assert_allclose(seen["state"], np.float32(robots.state.obs["state"]))
+    assert seen["privileged_state"].shape == (4, *ENV.observation_size["privileged_state"])
+    robots.episode_length_buf = torch.full((4,), robots.max_episode_length - 1)
+    _, reward, done, extras = robots.step(torch.zeros(4, 3))
+    assert reward.dtype == torch.float32
+    np.testing.assert_array_equal(done, 1)
+    np.testing.assert_array_equal(extras["time_outs"], 1.0)
+    with pytest.raises(OptionError, match=r"must have shape \(4, 3\)"):
+        robots.step(torch.zeros(3, 4))
+
+
+def test_a_training_leaves_a_policy_and_goes_on_from_its_checkpoint(tmp_path):
+    seen = []
+    path = train(ENV, tmp_path, SETTINGS, iterations=2, every=1, report=lambda k, found: seen.append(found["reward"]))
+    assert len(seen) == 2
+    policy = Policy.load(path)
+    assert policy.card["actions"] == 2 * SETTINGS.samples
+    with pytest.raises(OptionError, match="is there already: resume"):
+        train(ENV, tmp_path, SETTINGS, iterations=3)
+    resumed = Training(ENV, SETTINGS)
+    resumed.resume(tmp_path / "checkpoint.npz")
+    assert resumed.iterations == 2
+    for (weights, biases), (old_weights, old_biases) in zip(resumed.policy().layers, policy.layers, strict=True):
+        np.testing.assert_array_equal(weights, old_weights)
+        np.testing.assert_array_equal(biases, old_biases)
+    actor, states = resumed.ppo.get_policy(), resumed.env.get_observations()
+    np.testing.assert_allclose(policy(states["state"].numpy()), actor(states).detach(), atol=1e-5)
+    with pytest.raises(OptionError, match="another settings"):
+        Training(ENV, Settings(robots=4, steps=3, hidden=(4,))).resume(tmp_path / "checkpoint.npz")
+    with pytest.raises(OptionError, match="how long to train"):
+        train(ENV, tmp_path / "other", SETTINGS)
+
+
+def test_checkpoints_give_back_what_was_saved_and_nothing_else(tmp_path):
+    content = {"a": torch.arange(3.0), "b": {0: [1, None, torch.tensor(2)]}, "c": "text"}
+    path = save_checkpoint(tmp_path / "one.npz", content)
+    again = load_checkpoint(path)
+    assert torch.equal(again["a"], content["a"])
+    assert again["b"][0][:2] == [1, None]
+    assert int(again["b"][0][2]) == 2
+    np.savez(path, about=np.frombuffer(json.dumps({"format": "softground checkpoint 0"}).encode(), np.uint8))
+    with pytest.raises(FileFormatError, match="softground checkpoint 0"):
+        load_checkpoint(path)
+
+
+def test_braxs_ppo_takes_the_environment(monkeypatch):
+    """Brax 0.14.2 calls a function that JAX has taken away; this is what it did."""
+    ppo = pytest.importorskip("brax.training.agents.ppo.train")
+    from softground.bridges import brax
+
+    def replicated(tree, devices):
+        return jax.tree.map(lambda leaf: jnp.stack([leaf] * len(devices)), tree)
+
+    monkeypatch.setattr(jax, "device_put_replicated", replicated, raising=False)
+    make_policy, params, metrics = ppo.train(
+        ENV,
+        num_timesteps=32,
+        episode_length=FOOT.actions,
+        num_envs=4,
+        batch_size=4,
+        num_minibatches=1,
+        unroll_length=4,
+        num_updates_per_batch=1,
+        num_evals=2,
+        num_eval_envs=4,
+        normalize_observations=True,
+        wrap_env_fn=brax.wrap,
+        network_factory=brax.network_factory((8,)),
+    )
+    assert np.isfinite(metrics["eval/episode_reward"])
+    policy = brax.policy_of(params, ENV)
+    policy.check_fits(ENV)
+    seen = jax.jit(jax.vmap(ENV.reset))(jax.random.split(jax.random.key(0), 4)).obs
+    actions, _ = make_policy(params, deterministic=True)(seen, jax.random.PRNGKey(0))
+    np.testing.assert_allclose(policy(seen["state"]), FOOT.action_bound * actions, atol=1e-6)
+    with pytest.raises(OptionError, match="held for the task's period"):
+        brax.wrap(ENV, 10, action_repeat=2)
