@@ -25,6 +25,7 @@ MEDIA: dict[str, Callable[[], Medium]] = {
     "elements with memory, speed and cohesion": lambda: media.Elements(
         length=0.007, level=0.4, vertical=0.2, power=1.3, inertia=1.0, added_mass=1.0, cohesion=500.0, suction=300.0
     ),
+    "elements that bear a sole, plane law": lambda: media.Elements(length=0.007, law="plane", bearing=0.5),
     "scm": media.Scm,
     "visco_elastic": media.ViscoElastic,
     "firm": media.Firm,

@@ -5,13 +5,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from softground.media import Elements
 from softground.media.base import FootInGround
 from softground.media.elements.fit import directions
-from softground.media.elements.following import plain_stress
+from softground.media.elements.following import plain_stress, plane_stresses, spatial_stresses
 from softground.media.elements.inertia import CONE, cone_mass
-from softground.media.resistive.stress import GENERIC, spatial_stress
+from softground.media.resistive.stress import GENERIC, plane_stress, spatial_stress
 from softground.media.resistive.wrench import wrenches
 from softground.robots import Robot
 from softground.robots.shapes import Box, Cylinder
@@ -41,7 +42,39 @@ def test_plain_stress_is_that_of_the_theory():
     normal, velocity = directions(60), directions(80)
     n, v = np.repeat(normal, 80, 0), np.tile(velocity, (60, 1))
     expected = np.where((n * v).sum(1, keepdims=True) > 0, spatial_stress(n, v, 0.5) / GENERIC, 0.0)
-    np.testing.assert_allclose(plain_stress(jnp.asarray(n), jnp.asarray(v), jnp.asarray(0.5)), expected, atol=1e-9)
+    np.testing.assert_allclose(
+        plain_stress(spatial_stresses, jnp.asarray(n), jnp.asarray(v), jnp.asarray(0.5)), expected, atol=1e-9
+    )
+
+
+def test_the_plane_law_is_that_of_its_plane_however_it_is_turned():
+    """Plates and motions in the x-z plane, then both turned about the vertical."""
+    normal, velocity = (
+        one / np.linalg.norm(one, axis=1)[:, None] for one in directions(62)[:60].reshape(2, 30, 3) * [1, 0, 1]
+    )
+    expected = plane_stress(normal, velocity) / GENERIC
+    np.testing.assert_allclose(plane_stresses(normal, velocity), expected, atol=1e-14)
+    turn = Rotation.from_euler("z", 0.7).as_matrix()
+    np.testing.assert_allclose(plane_stresses(normal @ turn.T, velocity @ turn.T), expected @ turn.T, atol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [Box(0.2, 0.1, 0.05), Box(0.1, 0.1, 0.05)], ids=str)
+def test_a_level_sole_bears_what_vesic_says(shape):
+    """Pressure at a depth by which all of it is there, over that of resistive force theory: with rho g N_q s_q = scale
+    the two terms of bearing-capacity theory, as published."""
+    angle, depth = np.radians(30.0), 0.06
+    n_q, n_gamma, ratio = 18.40, 22.40, shape.width / shape.length  # Vesic 1973, table for 30 degrees
+    s_q, s_gamma = 1 + ratio * np.tan(angle), 1 - 0.4 * ratio
+    scale = 0.3e6  # N/m3
+    surface_term = 0.5 * scale / (n_q * s_q) * shape.width * n_gamma * s_gamma
+    down = jnp.array([0.0, 0.0, -1.0, 0.0, 0.0, 0.0])
+    forces = [
+        float(medium.for_foot(shape, False).law(foot_at(depth, shape), (), DT).wrench(down)[2])
+        for medium in (Elements(0.3), Elements(0.3, bearing=angle))
+    ]
+    area = shape.length * shape.width
+    mobilised = 1 - np.exp(-depth / (0.05 * shape.width))
+    np.testing.assert_allclose((forces[1] - forces[0]) / area, mobilised * surface_term, rtol=0.02)  # table: 3 digits
 
 
 @pytest.mark.parametrize("heading", [(1.0, 0.0, 0.0), (0.6, 0.3, -0.5), (-0.2, 0.9, -0.1), (0.0, 0.5, 0.5)])

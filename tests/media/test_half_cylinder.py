@@ -11,8 +11,7 @@ from softground.media import Firm, Resistive, ViscoElastic
 from softground.media.base import FootInGround
 from softground.media.resistive.medium import fit_error
 from softground.media.resistive.stress import plane_stress
-from softground.media.resistive.surface import surface_of
-from softground.media.resistive.wrench import wrenches
+from softground.media.resistive.wrench import surface_of, wrenches
 from softground.robots.feet import Foot
 from softground.robots.shapes import HalfCylinder
 

@@ -23,8 +23,7 @@ from softground.media import LearnedSpace, Remembering, Resistive, Wedge, Wrench
 from softground.media.base import FootInGround, Medium
 from softground.media.resistive.directions import spatial_twists
 from softground.media.resistive.medium import Sinking
-from softground.media.resistive.surface import surface_of
-from softground.media.resistive.wrench import wrenches
+from softground.media.resistive.wrench import surface_of, wrenches
 from softground.robots.feet import Foot
 from softground.robots.shapes import Box, Cylinder, HalfCylinder, Polygon, Shape, Sphere
 from softground.surfaces import Plane, Surface

@@ -17,8 +17,7 @@ from softground.media.resistive.medium import (
     sample,
     tilt_rotation,
 )
-from softground.media.resistive.surface import surface_of
-from softground.media.resistive.wrench import wrenches
+from softground.media.resistive.wrench import surface_of, wrenches
 from softground.media.round_space import HEADINGS
 from softground.media.turn import turn_about_normal
 from softground.robots.shapes import Box, Cylinder, Sphere

@@ -15,8 +15,7 @@ from softground.media.resistive.directions import (
     spatial_twists,
 )
 from softground.media.resistive.medium import DEPTHS, tilt_rotation
-from softground.media.resistive.surface import surface_of
-from softground.media.resistive.wrench import wrenches
+from softground.media.resistive.wrench import surface_of, wrenches
 from softground.robots.shapes import Box, Cylinder, Sphere
 
 FOOT = Cylinder(0.05, 0.15)

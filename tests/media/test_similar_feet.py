@@ -9,8 +9,7 @@ from softground.media.base import FootInGround
 from softground.media.named import REFERENCE_FOOT, sand
 from softground.media.resistive.directions import planar_twists
 from softground.media.resistive.medium import tilt_rotation
-from softground.media.resistive.surface import surface_of
-from softground.media.resistive.wrench import wrenches
+from softground.media.resistive.wrench import surface_of, wrenches
 from softground.media.similar_feet import SimilarFeet, scaled_foot
 from softground.robots.shapes import Box, Cylinder
 

@@ -27,6 +27,7 @@ _SHIM = """
 static struct { long long x; } blockIdx, blockDim = {TEAM};
 static thread_local struct { long long x; } threadIdx;
 #define __syncthreads()
+#define __syncwarp(members) pthread_barrier_wait(&meeting)
 static inline double rsqrt(double a) { return 1 / sqrt(a); }
 static inline float rsqrtf(float a) { return 1 / sqrtf(a); }
 static inline float __int_as_float(unsigned a) { float b; memcpy(&b, &a, 4); return b; }
@@ -52,8 +53,11 @@ template <class T> static T __shfl_xor_sync(unsigned members, T a, int bit) {
 """
 
 
-def run(program: Program, *arrays) -> list[np.ndarray]:
-    """Outputs of a program for a batch: arrays of (rows, size) per input, and the same per output."""
+def run(program: Program, *arrays, team: int | None = None) -> list[np.ndarray]:
+    """Outputs of a program for a batch: arrays of (rows, size) per input, and the same per output.
+
+    team: threads for a row, by default as many as the program has.
+    """
     rows = len(arrays[0])
     inputs = [
         np.ascontiguousarray(np.reshape(array, (rows, -1)), dtype_of(buffer, program.precision))
@@ -65,20 +69,19 @@ def run(program: Program, *arrays) -> list[np.ndarray]:
         for buffer in program.outputs
     ]
     pointers = (ctypes.c_void_p * (len(inputs) + len(outputs)))(*(array.ctypes.data for array in (*inputs, *outputs)))
-    _library(program).run(pointers, ctypes.c_longlong(rows))
+    _library(program, team_of(program) if team is None else team).run(pointers, ctypes.c_longlong(rows))
     return outputs
 
 
-def _library(program: Program) -> ctypes.CDLL:
+def _library(program: Program, team: int) -> ctypes.CDLL:
     from softground.cache import cache_folder
 
     buffers = len(program.inputs) + len(program.outputs)
     arguments = ", ".join(f"cast(p[{k}])" for k in range(buffers))
-    team = team_of(program)
     text = f"""#define TEAM {team}
 {_SHIM}{_EXCHANGE}
 struct cast {{ void* p; cast(void* q) : p(q) {{}} template <class T> operator T*() const {{ return (T*)p; }} }};
-{kernel_text(frugal(program))}
+{kernel_text(frugal(program), team)}
 struct Job {{ void** p; long long rows; int lane; }};
 static void* work(void* job) {{
   void** p = ((Job*)job)->p;

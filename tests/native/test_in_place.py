@@ -76,8 +76,10 @@ def test_in_jax(batched, expected):
 
 
 @needs_compiler
-def test_as_a_kernel(program, expected):
-    found = run(program, PLACES, STEPS, FIELDS)
+@pytest.mark.parametrize("team", [1, 4])
+def test_as_a_kernel(program, expected, team):
+    """With one thread for a row, and with several, of which one writes what all read."""
+    found = run(program, PLACES, STEPS, FIELDS, team=team)
     for one, leaf in zip(found, expected, strict=True):
         np.testing.assert_array_equal(np.ravel(one), np.ravel(leaf))
 

@@ -40,7 +40,9 @@ def measure(steps: int = 250, repeats: int = 7, out: str | Path | None = None) -
             "vertices": [_vertices(count, steps, repeats) for count in VERTICES],
             "robots": _robots(ROBOTS, steps, repeats),
         }
-    result = {"scaling": {f"{of} {row['count']}": row for of, several in rows.items() for row in several}}
+    result: dict[str, Any] = {
+        "scaling": {f"{of} {row['count']}": row for of, several in rows.items() for row in several}
+    }
     if out is not None:
         from softground.bench.scaling_figure import scaling_figure
         from softground.runs.figures import save_figure
@@ -69,7 +71,7 @@ def insect(feet: int, hinges: int) -> str:
             place = f"{x} {y} 0" if j == 0 else f"0 0 {-link}"
             inner = (
                 f'<body name="leg{k}_{j}" pos="{place}"><joint name="hinge{k}_{j}" axis="{axis}" armature="0.01"/>'
-                f'<inertial pos="0 0 {-link / 2}" mass="{LEG_MASS / hinges}" diaginertia="{inertia} {inertia} {inertia}"/>'
+                f'<inertial pos="0 0 {-link / 2}" mass="{LEG_MASS / hinges}" diaginertia="{3 * (str(inertia) + " ")}"/>'
                 f"{inner}</body>"
             )
         legs.append(inner)

@@ -76,7 +76,7 @@ def configure_jax(for_batches: bool = False, steps: float = float("inf")) -> Non
 
     from softground.cache import programs_folder
 
-    gc.set_threshold(1_000_000)
+    gc.set_threshold(500_000)
     atexit.register(gc.freeze)
 
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(programs_folder()))

@@ -161,7 +161,14 @@ class BatchNewton(Newton):
     branches: bool = eqx.field(static=True, default=False, metadata={"absent_from_old_files": True})
 
     def one_by_one(self) -> BatchNewton:
-        return replace(self, branches=True)
+        """The ceilings are for batches that wait for their slowest: where none does, they are those of `Newton`."""
+        alone = Newton()
+        return replace(
+            self,
+            branches=True,
+            max_iterations=max(self.max_iterations, alone.max_iterations),
+            max_line_search=max(self.max_line_search, alone.max_line_search),
+        )
 
     def _reduces(self, problem: StepProblem) -> bool:
         """Only where the branch that goes on in v is taken by those who need it."""

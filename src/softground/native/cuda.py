@@ -184,8 +184,8 @@ def _kernel(writer: _Writer, program: Program) -> None:
     writer.line("const long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x;")
     writer.line(f"const long long team = thread / {writer.team};")
     writer.line("const long long row = team < rows ? team : rows - 1;  // all threads meet at barriers")
-    values = iter(program.main.parameters)
-    memory = iter(program.memory)
+    writer.line(f"const bool first = team == row && thread % {writer.team} == 0;  // of its team, of no row again")
+    values, memory = iter(program.main.parameters), iter(program.memory)
     for k, buffer in enumerate(program.outputs):
         if buffer.in_place:
             array = next(memory)
@@ -197,7 +197,7 @@ def _kernel(writer: _Writer, program: Program) -> None:
         writer.let(value, f"{place} != 0" if buffer.kind == "bool" else f"({_TYPES[value.kind]}){place}")
     _place_arrays(writer, program.main)
     _block(writer, program.main.body, top=True)
-    writer.line(f"if (team != row || thread % {writer.team} != 0) return;")
+    writer.line("if (!first) return;")
     results = iter(program.main.results)
     for place, _ in _places("out", program.outputs):
         writer.line(f"{place} = {writer.operand(next(results))};")
@@ -273,11 +273,18 @@ def _store(writer: _Writer, statement: Store) -> None:
     name, value, team = writer.pointers[array], writer.operand(statement.value), writer.team
     inside = f"(unsigned){place} < {array.size}u"
     if array in writer.outside:
-        inside = f"team == row && {inside}"  # threads beyond the end repeat a row
-    if not _lies_apart(writer, array):
+        _store_outside(writer, f"if (first && {inside}) {name}[{place}] = {value};")
+    elif not _lies_apart(writer, array):
         writer.line(f"if ({inside}) {name}[{place}] = {value};")
     else:
         writer.line(f"if ({inside} && {place} % {team} == lane()) {name}[{place} / {team}] = {value};")
+
+
+def _store_outside(writer: _Writer, store: str) -> None:
+    """By one thread of a team, between what the others read before and after it."""
+    together = ["__syncwarp(members());"] if writer.team > 1 else []
+    for line in (*together, store, *together):
+        writer.line(line)
 
 
 def _lies_apart(writer: _Writer, array: LocalArray) -> bool:

@@ -213,15 +213,15 @@ class Simulator(eqx.Module):
         return treading(step)(self, state, control)
 
     def _stepped_natively(self, step, state: State, control: Control):
+        source = self.source_of_native()
         if not treads_natively(self):
-            return treading(lambda *step_of: by_native_code(step, *step_of))(self.source_of_native(), state, control)
+            return treading(lambda *step_of: by_native_code(step, *step_of))(source, state, control)
 
         def whole(simulator: Simulator, rest: State, control: Control, window=None):
             after, *record = treading(step)(simulator, with_window(rest, window), control)
             return (*window_apart(after)[:1], *record, window_apart(after)[1])
 
         rest, window = window_apart(state)
-        source = self.source_of_native()
         after, *record, window = by_native_code(whole, source, rest, control, in_place=window)
         return with_window(after, window), *record
 

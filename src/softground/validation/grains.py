@@ -78,7 +78,7 @@ def laws() -> dict[str, Medium]:
 
 
 def grown(data: Pushes) -> Pushes:
-    """With the ground a grain's radius higher: a foot touches grains at their surfaces, a continuum at their middles."""
+    """With the ground a grain's radius higher: a foot touches grains that far from their middles."""
     return replace(data, surface=-data.radius)
 
 

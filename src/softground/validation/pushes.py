@@ -67,7 +67,8 @@ class Pushes(Measurements):
             raise FileFormatError(f"{path} has no push that beds {beds} of the rig {rig!r} share")
         density = float(np.mean([settings["density_kg_m3"][rig][str(one)] for one in beds]))
         radius = settings["rigs"][rig]["grains"]["radius"]
-        return cls(Box(**settings["foot"]), *conditions[kept].T, found[:, kept], density, radius)
+        own = {"wrench": found[:, kept], "density": density, "radius": radius}
+        return cls(Box(**settings["foot"]), *conditions[kept].T, **own)
 
     @property
     def measured(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]

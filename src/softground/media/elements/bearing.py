@@ -6,14 +6,14 @@ is (Terzaghi 1943; factors of Vesic 1973, shapes of De Beer 1970)
     q = rho g z N_q s_q + 1/2 rho g B N_gamma s_gamma,      N_q = exp(pi t) tan(pi/4 + phi/2)^2,
     N_gamma = 2 (N_q + 1) t,      s_q = 1 + t B/L,      s_gamma = 1 - 0.4 B/L,      t = tan(phi).
 
-The first term is the stress of resistive force theory, in proportion to depth. The second, of the wedge of grains that a
-sole of width B pushes aside, is as if the sole were deeper by
+The first term is the stress of resistive force theory, in proportion to depth. The second, of the wedge of grains that
+a sole of width B pushes aside, is as if the sole were deeper by
 
     D = B t (1 + 1/N_q) (1 - 0.4 B/L) / (1 + t B/L),
 
 some 0.2 B, whatever the density. It is reached after a settlement of 4 to 10 % of the width (Vesic): with m = 1 -
-exp(-z / 0.05 B). An element that looks down (n_z < 0) is thus loaded as at the depth z - n_z m D: its set of stresses is
-scaled by a number that is known before the step, which leaves the step convex.
+exp(-z / 0.05 B). An element that looks down (n_z < 0) is thus loaded as at the depth z - n_z m D: its set of stresses
+is scaled by a number that is known before the step, which leaves the step convex.
 
 **Width of what is in the ground.** B and L are the sides of the rectangle that has the second moments of the area in
 the ground, seen from above: sqrt(12 times their eigenvalues). So an edge that dips in bears little, and a ball more the

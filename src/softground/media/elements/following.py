@@ -57,8 +57,8 @@ def plain_stress(
     direction: Float[Array, "e 3"],
     friction: Float[Array, ""],
 ) -> Float[Array, "e 3"]:
-    """Stresses on unit vectors in units of the scale, with what tells a surface from grains: no suction, tangents within
-    friction, no power from the ground, and zero where an element does not lead."""
+    """Stresses on unit vectors in units of the scale, with what tells a surface from grains: no suction, tangents
+    within friction, no power from the ground, and zero where an element does not lead."""
     stress = stresses(normal, direction)
     along = (stress * normal).sum(-1, keepdims=True)
     tangential = stress - along * normal

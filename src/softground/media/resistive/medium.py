@@ -39,8 +39,7 @@ from softground.media.resistive.directions import (
     upright_rims,
 )
 from softground.media.resistive.kept_fit import kept_fit
-from softground.media.resistive.surface import surface_of
-from softground.media.resistive.wrench import LAWS, wrenches
+from softground.media.resistive.wrench import LAWS, surface_of, wrenches
 from softground.media.round_space import HEADINGS, LEAN_POWERS, RoundWrenchSpace, rim_harmonics
 from softground.media.smooth import smooth_ramp, smooth_step
 from softground.media.turn import turned_with_foot

