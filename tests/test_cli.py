@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -200,11 +201,30 @@ def test_a_planned_gait_is_drawn_measured_and_replayed(tmp_path):
         assert figure.stat().st_size > 10_000
         cost = call("cost", gait, "--json")
         assert json.loads(cost.stdout)["distance_m"] == pytest.approx(float(x[-1] - x[0]))
-        replayed = call("replay", gait, "--json", "--out", tmp_path / f"again_{name}")
+        replayed = call("replay", gait, "--open-loop", "--json", "--out", tmp_path / f"again_{name}")
         assert json.loads(replayed.stdout)["base_difference"] == pytest.approx(0.0128827, abs=1e-6)
     refused = call("replay", tmp_path / "again_new.nc")
     assert refused.exit_code == 2
     assert "holds no plan" in refused.stderr
+
+
+def test_a_failed_plan_is_neither_titled_nor_written(tmp_path, monkeypatch):
+    plan = Plan.load(GAIT)
+    failed = replace(plan, report=replace(plan.report, status="failed", reason="steps became too small"))
+    monkeypatch.setattr("softground.planning.plan", lambda *_, **__: failed)
+    out = tmp_path / "gait.nc"
+    result = call("plan", "foot", "--out", out)
+    assert result.exit_code == 1
+    assert not out.exists()
+    assert "no gait of foot on sand" in result.stdout
+    assert "walks" not in result.stdout
+    assert "steps became too small" in result.stderr
+
+
+def test_a_library_wants_numbers():
+    result = call("library", "build", "robosimian", "--slopes", "5,steep")
+    assert result.exit_code != 0
+    assert "slopes must be numbers" in result.stderr + str(result.exception)
 
 
 def test_tasks_are_listed_and_policies_asked_for():

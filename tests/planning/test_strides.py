@@ -5,10 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from softground.planning import blurred_stages, solve
+from softground.errors import OptionError
+from softground.planning import Trajectory, blurred_stages, solve
+from softground.planning.constraints import Cycle
 from softground.planning.costs import Periodicity
-from softground.planning.strides import repeated, stride_problem
+from softground.planning.strides import both_sides, neighbours, repeated, stride_problem, whole_stride
 from softground.planning.transcription import Transcription
+from softground.robots import Robot
 from softground.simulation import Ground
 from softground.surfaces import Plane
 
@@ -28,10 +31,13 @@ def long():
 
 @pytest.fixture(scope="module")
 def stride(long):
-    one = stride_problem(long, (KNOTS - 1) * long.dt)
+    one = stride_problem(long, KNOTS - 1)
+    assert one.knots == (KNOTS - 1) // 2 + 1  # a foot is its own mirror image
     start = level_flight(one)
     start.q[:, 1] -= SUNK  # where sand carries it
-    return solve(one, start, stages=blurred_stages(), progress=False)
+    half = solve(one, start, stages=blurred_stages(), progress=False)
+    whole = replace(one, knots=KNOTS, constraints=(*long.constraints, Cycle()))
+    return replace(half, problem=whole, trajectory=whole_stride(one, half.trajectory))
 
 
 def test_a_stride_ends_as_it_began(stride):
@@ -65,3 +71,24 @@ def test_a_part_of_a_stride_may_be_left_over(long, stride):
     gait = repeated(long.robot, stride.trajectory, KNOTS + 2)
     assert [len(part) for part in (gait.q, gait.v, gait.torque)] == [KNOTS + 2, KNOTS + 2, KNOTS + 1]
     np.testing.assert_allclose(gait.torque[KNOTS - 1 :], stride.trajectory.torque[:2])
+
+
+def test_the_other_half_of_a_stride_has_left_and_right_exchanged():
+    robot = Robot.load("robosimian")
+    rng = np.random.default_rng(0)
+    q = rng.normal(size=(4, robot.nq))
+    half = Trajectory(q, rng.normal(size=(4, robot.nv)), rng.normal(size=(3, robot.nu)), 0.05)
+    whole = both_sides(robot, half)
+    left, right = slice(3, 6), slice(6, 9)  # joints of the limbs in front
+    np.testing.assert_array_equal(whole.q[4:, left], q[1:, right])
+    np.testing.assert_array_equal(whole.torque[3:, :3], half.torque[:, 3:6])
+    np.testing.assert_allclose(whole.q[-1, 0] - q[0, 0], 2 * (q[-1, 0] - q[0, 0]))
+    with pytest.raises(OptionError, match="mirror image"):
+        both_sides(Robot.load("go1"), half)
+
+
+def test_neighbours_of_a_stride_are_within_the_joints_limits(stride):
+    for number in range(2):
+        for move in neighbours(stride.problem.robot, number):
+            near = move(stride)
+            assert near.q.shape == stride.trajectory.q.shape

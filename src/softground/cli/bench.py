@@ -57,6 +57,25 @@ def bench_mujoco(
     report("soft ground in MuJoCo", measure, "steps", as_json, options)
 
 
+@bench.command("plan", epilog="Example: [bold]softground bench plan --starts 12 --out starts.json[/]")
+def bench_plan(
+    starts: Annotated[int | None, typer.Option(help="Starts, each with noise of its own.")] = None,
+    noise: Annotated[float | None, typer.Option(help="On all joints at all knots, rad.")] = None,
+    robot: Annotated[str | None, typer.Option(help="Robot of the catalogue.")] = None,
+    drawn: Annotated[bool, typer.Option(help="From drawn walks, not from the library's stride.")] = False,
+    rounds: Annotated[int | None, typer.Option(help="Most rounds of the search.")] = None,
+    whole: Annotated[bool, typer.Option(help="Solve the gait of 181 knots from each stride, too.")] = False,
+    out: Annotated[Path | None, typer.Option(help="File for the rows as they come (JSON).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Whether a search for a stride finds the same again: from other starts, and by the rounding of other XLA_FLAGS."""
+    configure_jax()
+    from softground.bench.plan import measure
+
+    options = {"starts": starts, "noise": noise, "robot": robot, "rounds": rounds, "out": out}
+    report("strides found", measure, "starts", as_json, {**options, "drawn": drawn or None, "whole": whole or None})
+
+
 @bench.command("batch", epilog="Example: [bold]softground bench batch --size 4096 --size 32768 --json[/]")
 def bench_batch(
     size: Annotated[list[int] | None, typer.Option(min=1, help="Robots at once; given again, one more size.")] = None,
@@ -66,7 +85,8 @@ def bench_batch(
         float | None, typer.Option(help="Height of the lowest foot at the start, m: 0.1 is a drop.")
     ] = None,
     against: Annotated[
-        list[str] | None, typer.Option(help="xla, mjx or warp (MuJoCo Warp); given again, one more. By default all.")
+        list[str] | None,
+        typer.Option(help="xla, mjx or warp (MuJoCo Warp); given again, one more; or none. By default all."),
     ] = None,
     footprints: Annotated[
         bool, typer.Option("--footprints", help="Also on ground that keeps the robots' prints: what that costs.")

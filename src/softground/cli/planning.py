@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 
 from softground.cli.application import (
     Feet,
@@ -20,6 +21,7 @@ from softground.cli.application import (
     Quiet,
     RobotName,
     RunOut,
+    Seed,
     Slope,
     Spacing,
     Strength,
@@ -33,6 +35,7 @@ from softground.cli.application import (
     place_in_words,
     surface_of,
 )
+from softground.errors import OptionError
 from softground.tables import print_pairs
 
 if TYPE_CHECKING:
@@ -62,9 +65,13 @@ def plan(
         str, typer.Option(help="Where to start: stride (one, repeated), walk, trot (in place), gallop, a gait (.nc).")
     ] = "stride",
     knots: Annotated[int, typer.Option(help="Moments at which the state is unknown.")] = 181,
-    dt: Annotated[float, typer.Option(help="Time between knots, s.")] = 0.05,
-    period: Annotated[float, typer.Option(help="Period after which the limbs repeat their motion, s.")] = 3.0,
-    eps: Annotated[float, typer.Option(help="Temperature at which the gait is planned, W.")] = 1.0,
+    dt: Annotated[float | None, typer.Option(help="Time between knots, s; by default by the robot's size.")] = None,
+    period: Annotated[
+        float | None, typer.Option(help="Period after which the limbs repeat their motion, s; by default 60 steps.")
+    ] = None,
+    eps: Annotated[
+        float | None, typer.Option(help="Temperature at which the gait is planned, W; by default by the robot's power.")
+    ] = None,
     dynamics: Annotated[
         str,
         typer.Option(help="closed-form; or bilevel, as in zhu2021: as good, but never quite at its optimum."),
@@ -102,15 +109,22 @@ def plan(
         state=state,
         progress=not (quiet or as_json),
     )
-    title = f"{model.name} walks on {ground}{place_in_words(slope, terrain)}"
+    place = f"{ground}{place_in_words(slope, terrain)}"
+    if found.report.status == "failed":  # what breaks the laws of motion is no gait, and is not kept as one
+        if as_json:
+            print(json.dumps(found.summary() | {"gait_file": None}))
+        elif not quiet:
+            print_pairs(f"no gait of {model.name} on {place}", _first_numbers(found) | {"gait file": "none written"})
+        for line in found.troubles():
+            Console(stderr=True).print(f"[red]{line}", soft_wrap=True, highlight=False)
+        raise typer.Exit(1)
+    title = f"{model.name} walks on {place}"
     found = replace(found, title=title, command=shlex.join(sys.argv))
     found.save(out)
     if as_json:
         print(json.dumps(found.summary() | {"gait_file": str(out)}))
     elif not quiet:
         print_pairs(title, _first_numbers(found) | {"gait file": str(out)})
-    if found.report.status == "failed":
-        raise typer.Exit(1)
 
 
 def _first_numbers(plan: Plan) -> dict[str, Any]:
@@ -131,21 +145,53 @@ def _first_numbers(plan: Plan) -> dict[str, Any]:
     }
 
 
-@app.command(epilog="Example: [bold]softground replay gait.nc --out replay.nc[/]")
+@app.command(
+    epilog="Examples:\n\n[bold]softground replay gait.nc --out replay.nc[/]\n\n"
+    "[bold]softground replay gait.nc --push 0.3 --strength 0.7 --seeds 20[/]   how many of 20 pushed robots stay up"
+)
 def replay(
     gait: Annotated[Path, typer.Argument(help="Planned gait, written by softground plan.")],
     out: RunOut = Path("replay.nc"),
+    feedback: Annotated[
+        bool,
+        typer.Option("--feedback/--open-loop", help="Feedback of the whole state, or joint PD control alone."),
+    ] = True,
+    push: Annotated[
+        float, typer.Option(help="Change of the base's velocity, m/s, at a moment that the seed says.")
+    ] = 0.0,
+    strength: Annotated[float, typer.Option(help="Strength of the ground, in that of the plan's.")] = 1.0,
+    seed: Seed = None,
+    seeds: Annotated[
+        int, typer.Option(help="Replays, from this seed on: how many stay up, with and without feedback.")
+    ] = 1,
     dt: TimeStep = 0.002,
     eps: Annotated[float, typer.Option(help="Temperature of the ground, W.")] = 1e-3,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Check a planned gait in the simulator: its torques and joint PD control, small steps, sharp contact."""
-    check_positive(dt=dt, eps=eps)
+    """Check a planned gait in the simulator: small steps, sharp contact, pushes, ground of another strength."""
+    check_positive(dt=dt, eps=eps, strength=strength, seeds=seeds)
     configure_jax()
     from softground.planning import Plan
+    from softground.planning.survival import survival
 
-    report, again = Plan.load(gait).replay(dt=dt, eps=eps, progress=not (quiet or as_json))
+    plan, seed = Plan.load(gait), seed or 0
+    if seeds > 1:
+        rates = survival(plan, push=push, strength=strength, seeds=range(seed, seed + seeds), dt=dt, eps=eps)
+        if as_json:
+            print(json.dumps([rate.as_dict() for rate in rates]))
+        elif not quiet:
+            print_pairs(f"{gait}: share of {seeds} replays without a fall", {rate.label: str(rate) for rate in rates})
+        return
+    report, again = plan.replay(
+        feedback=feedback,
+        push=push,
+        strength=strength,
+        seed=seed,
+        dt=dt,
+        eps=eps,
+        progress=not (quiet or as_json),
+    )
     again.save(out)
     summary = report.as_dict() | {"run_file": str(out)}
     if as_json:
@@ -154,3 +200,58 @@ def replay(
         units = {"speed": "m/s", "speed_planned": "m/s", "base_difference": "m", "joint_difference": "rad"}
         shown = {f"{name} ({units[name]})" if name in units else name: value for name, value in summary.items()}
         print_pairs(f"{gait} in the simulator", shown)
+
+
+strides = typer.Typer(help="Libraries of strides, from which plans start.", no_args_is_help=True)
+app.add_typer(strides, name="library")
+
+
+@strides.command(
+    "build",
+    epilog="Example: [bold]softground library build robosimian --strengths 2 --slopes=-5,0,5 --out strides.npz[/]",
+)
+def build_library(
+    robot: RobotName,
+    ground: Annotated[str, typer.Option(help="Granular medium: sand, pebbles.")] = "sand",
+    speeds: Annotated[str, typer.Option(help="m/s, with commas.")] = "0.4",
+    slopes: Annotated[
+        str, typer.Option(help="Degrees, with commas; after an equals sign where one is negative.")
+    ] = "0",
+    strengths: Annotated[str, typer.Option(help="Of the ground, with commas.")] = "1",
+    out: Annotated[Path, typer.Option(help="Library to write (npz); one that is there goes on.")] = Path("strides.npz"),
+    quiet: Quiet = False,
+) -> None:
+    """Search for a stride, carry it to other speeds, slopes and strengths. Interrupted and given again, it goes on."""
+    configure_jax()
+    check_outputs(out)
+    import itertools
+
+    import numpy as np
+
+    from softground.media import medium_of
+    from softground.planning.library import Command, Library, build
+    from softground.planning.strides import stride_for
+    from softground.simulation import Ground
+
+    model = load_robot(robot, None, None, None, False)
+    values = [
+        numbers_in(given, label) for given, label in ((speeds, "speeds"), (slopes, "slopes"), (strengths, "strengths"))
+    ]
+    commands = [Command(v, float(np.deg2rad(angle)), s) for v, angle, s in itertools.product(*values)]
+    made = lambda strength: Ground(medium_of(ground, model, strength=strength))  # noqa: E731
+    console = Console(stderr=True, quiet=quiet)
+    build(
+        out,
+        Library.empty(model, made(1.0)),
+        commands,
+        lambda command, known: stride_for(model, made(command.strength), command, known),
+        lambda line: console.print(line, highlight=False),
+    )
+
+
+def numbers_in(given: str, label: str) -> list[float]:
+    """Numbers with commas between them."""
+    try:
+        return [float(part) for part in given.split(",")]
+    except ValueError as error:
+        raise OptionError(f"{label} must be numbers with commas between them, got {given!r}") from error

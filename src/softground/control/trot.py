@@ -90,7 +90,7 @@ def trot(
     1.0
     """
     ramp = period if ramp is None else ramp
-    _check(robot, duty, {"period": period, "lift": lift, "ramp": ramp})
+    _check(robot, duty, phases, {"period": period, "lift": lift, "ramp": ramp})
     posture = np.asarray(robot.posture if posture is None else posture, dtype=float)
     home = np.asarray(feet_in_base(robot, jnp.asarray(posture)))
     phases = diagonal_phase(home) if phases is None else np.asarray(phases)
@@ -139,9 +139,12 @@ def _between(table: Float[Array, "k nu"], row, share) -> jax.Array:
     return (1 - share) * table[row % count] + share * table[(row + 1) % count]
 
 
-def _check(robot: Robot, duty: float, positive: dict[str, float]) -> None:
-    if len(robot.feet) != 4:
-        raise OptionError(f"a trot needs four feet, {robot.name} has {len(robot.feet)}")
+def _check(robot: Robot, duty: float, phases, positive: dict[str, float]) -> None:
+    feet = len(robot.feet)
+    if phases is None and feet != 4:
+        raise OptionError(f"a trot needs four feet, {robot.name} has {feet}: give the phases of its feet")
+    if phases is not None and np.shape(phases) != (feet,):
+        raise OptionError(f"phases must be {feet} numbers, one for each foot of {robot.name}, got {phases}")
     for label, value in positive.items():
         if not (np.isfinite(value) and value > 0):
             raise OptionError(f"{label} of a trot must be positive, got {value}")

@@ -12,6 +12,7 @@ from inspect import signature
 from pathlib import Path
 from typing import TypeVar
 
+import equinox as eqx
 import numpy as np
 
 from softground.errors import MediumError, unknown_name
@@ -134,6 +135,18 @@ def _stronger(medium: Springs, strength: float) -> Springs:
     """A visco-elastic medium, stiffer and more damped by a factor; its friction stays."""
     stiffness, damping = np.asarray(medium.stiffness), np.asarray(medium.damping)
     return replace(medium, stiffness=strength * stiffness, damping=strength * damping)
+
+
+def stronger(medium: Medium, factor: float) -> Medium:
+    """A medium of which all forces are larger by a factor; MediumError where it has no such number."""
+    if not (np.isfinite(factor) and factor > 0):
+        raise MediumError(f"a medium is made stronger by a positive factor, got {factor}")
+    if isinstance(medium, ViscoElastic):
+        return _stronger(medium, factor)
+    for name in ("strength", "zeta"):
+        if hasattr(medium, name):
+            return eqx.tree_at(lambda one: getattr(one, name), medium, factor * np.asarray(getattr(medium, name)))  # noqa: B023
+    raise MediumError(f"{type(medium).__name__} has no strength: make another medium")
 
 
 @cache

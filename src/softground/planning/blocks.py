@@ -32,7 +32,7 @@ from softground.surfaces import Surface
 T = TypeVar("T")
 
 #: Places from which on making native code of a curvature takes less time than it saves.
-NATIVE_FROM = 30
+NATIVE_FROM = 15
 UNEVEN = 1e-3
 """Relative (and absolute) size of the noise on a surface's parameters that makes it generic."""
 

@@ -24,6 +24,7 @@ from softground.planning.layout import Layout
 from softground.robots import Robot
 from softground.robots.base import base_motion
 from softground.robots.dynamics_derivatives import has_scalar_joints
+from softground.robots.mirror import mirror_of, unchanged
 from softground.robots.tree import FREE
 from softground.surfaces import Surface
 
@@ -69,17 +70,25 @@ class InsideData:
 
 @dataclass(frozen=True)
 class Cycle:
-    """The last state is the first one again, further along: for one stride of a gait, on ground that looks the same."""
+    """The last state is the first one again, further along: for one stride of a gait, on ground that looks the same.
+
+    mirrored: it is the first one with left and right exchanged, for half a stride (`robots.mirror`).
+    """
+
+    mirrored: bool = False
 
     def blocks(self, problem: GaitProblem, layout: Layout) -> list[Bounded]:
-        base = base_motion(problem.robot)
-        place = base.forward_q, base.up_q
+        robot, base = problem.robot, base_motion(problem.robot)
+        mirror = mirror_of(robot) if self.mirrored else unchanged(robot)
+        if mirror is None:
+            raise OptionError(f"{robot.name} is not its own mirror image: plan a whole stride, Cycle(mirrored=False)")
+        place = [base.forward_q, base.up_q]
         rest = [entry for entry in range(layout.nq) if entry not in place]
-        ends = [
-            np.concatenate([layout.q_at(knot)[[*place, *rest]], layout.v_at(knot)]) for knot in (0, layout.knots - 1)
-        ]
-        block = CycleRows(np.concatenate(ends)[None], problem.ground.surface)
-        zero = np.zeros(len(ends[0]) - 1)
+        first = [layout.q_at(0)[place], layout.q_at(0)[mirror.q_from[rest]], layout.v_at(0)[mirror.v_from]]
+        last = [layout.q_at(layout.knots - 1)[[*place, *rest]], layout.v_at(layout.knots - 1)]
+        sign = np.concatenate([mirror.q_sign[rest], mirror.v_sign])
+        block = CycleRows(np.concatenate([*first, *last])[None], problem.ground.surface, sign)
+        zero = np.zeros(1 + len(sign))
         return [Bounded(block, zero, zero)]
 
 
@@ -96,17 +105,18 @@ class CycleRows(Block):
     """How two states differ: the base's distance to the ground (its place comes first), all further entries of q, v."""
 
     surface: Surface
+    sign: np.ndarray  # of the entries of the first state behind its place
 
-    def __init__(self, columns, surface: Surface):
+    def __init__(self, columns, surface: Surface, sign: np.ndarray):
         self.label, self.columns, self.linear = "cycle", columns, False
-        self.surface = surface
+        self.surface, self.sign = surface, sign
 
     def rows(self, local, data, eps):
         first, last = jnp.split(local, 2)
         height = [
             self.surface.signed_distance(jnp.stack([one[0], jnp.zeros_like(one[0]), one[1]])) for one in (first, last)
         ]
-        return jnp.concatenate([(height[1] - height[0])[None], last[2:] - first[2:]])
+        return jnp.concatenate([(height[1] - height[0])[None], last[2:] - self.sign * first[2:]])
 
 
 class SquaredLength(Block):

@@ -17,11 +17,12 @@ import numpy as np
 
 from softground.contact.feet import feet_along
 from softground.control.inverse_kinematics import feet_in_base, joints_for_feet
-from softground.control.trot import trot
+from softground.control.trot import foot_path, trot
 from softground.errors import OptionError
 from softground.planning.layout import Layout, Unknowns
 from softground.planning.plan import Plan
-from softground.planning.problem import GaitProblem, posture_height
+from softground.planning.problem import GaitProblem
+from softground.planning.size import size_of, walking_step
 from softground.planning.tracking import TrackJoints
 from softground.planning.trajectory import Trajectory, desired_speed, trajectory_of
 from softground.robots import Robot
@@ -37,30 +38,40 @@ SUNK = 0.03
 """Depth (m) of the feet of a random trajectory, on average: most are in the ground, some above it."""
 
 
-REFERENCE_HEIGHT = 1.027
-"""Height (m) of RoboSimian's base over its feet: lengths of a walk are those of RoboSimian times a robot's own height
-over this, times its root (Froude), so that weight and inertia are to each other as there."""
+STRIDE = 30
+"""Steps of a walk's period."""
+
+
+FINER = 4
+"""Inverse kinematics of a drawn walk is solved so many times in a step, so that limbs bend as they did before."""
+GATHERED = 0.72
+"""Feet of a walk stand so far from the middle of the robot, in their distance when it stands."""
 
 
 def stride_seconds(robot: Robot) -> float:
     """Period of a walk, s."""
-    return 1.5 * float(np.sqrt(_size(robot)))
+    return STRIDE * walking_step(robot)
 
 
-def _size(robot: Robot) -> float:
-    """In heights of RoboSimian."""
-    return posture_height(robot) / REFERENCE_HEIGHT
-
-
-def stance(robot: Robot, gather: float = 0.72, crouch: float | None = None) -> np.ndarray:
+def stance(robot: Robot, gather: float = GATHERED, crouch: float | None = None) -> np.ndarray:
     """Configuration for walking: feet drawn under the body (x times `gather`), the body lowered by `crouch` (m).
 
     Lengths and times that are not given here and below suit the robot's size.
     """
-    crouch = 0.025 * _size(robot) if crouch is None else crouch
+    crouch = 0.025 * size_of(robot) if crouch is None else crouch
     home = np.asarray(feet_in_base(robot, jnp.asarray(robot.posture)))
     targets = home[:, :3] * np.array([gather, 1.0, 1.0]) + np.array([0.0, 0.0, crouch])
     return joints_for_feet(robot, targets, home[:, 3] if robot.planar else None)
+
+
+def bent(robot: Robot, share: float = 0.2) -> np.ndarray:
+    """The posture with every joint that has limits moved towards their middle, by a share of the way."""
+    q = np.array(robot.posture, dtype=float)
+    for dof in robot.actuated:
+        low, high = np.asarray(robot.joint_range)[dof]
+        if np.isfinite([low, high]).all():
+            q[robot.dof_q[dof]] += share * ((low + high) / 2 - q[robot.dof_q[dof]])
+    return q
 
 
 def walk_at_speed(
@@ -90,10 +101,63 @@ def walk_at_speed(
         period=period,
         duty=duty,
         step_length=(desired_speed(problem) if speed is None else speed) * duty * period,
-        lift=0.15 * _size(robot) if lift is None else lift,
+        lift=0.15 * size_of(robot) if lift is None else lift,
     )
     settle = 3 * period if settle is None else settle
     return _simulated(problem, eps, gait, posture, settle=settle, label="the walk")
+
+
+def drawn_walk(
+    problem: GaitProblem,
+    *,
+    lag: float = 0.5,
+    duty: float = 0.6,
+    lift: float | None = None,
+    crouch: float | None = None,
+    sunk: float = 0.0,
+) -> Trajectory:
+    """A walk at the problem's speed that is drawn and not simulated: no robot falls while it is drawn.
+
+    The base moves on at its speed and as high as its deepest foot is `sunk` (m) into level ground; torques are zero.
+    lag: share of the period by which the feet of a side's rear follow those in front (0.5: a trot). Feet rise by
+    `lift`, m.
+    """
+    robot, base = problem.robot, base_motion(problem.robot)
+    size, speed, time = size_of(robot), desired_speed(problem), np.arange(problem.knots) * problem.dt
+    crouch, lift = (0.05 * size if crouch is None else crouch), (0.15 * size if lift is None else lift)
+    phase = np.arange(FINER * STRIDE)[:, None] / (FINER * STRIDE) + phases_of(robot, lag)
+    offsets = foot_path(phase % 1.0, duty, speed * duty * STRIDE * problem.dt, lift)
+    at = np.arange(problem.knots) % STRIDE * FINER
+    q = np.array(_reached(robot, offsets + np.array([0.0, crouch])))[at]
+    q[:, base.forward_q] = speed * time
+    q[:, base.up_q] += np.asarray(feet_along(robot, Plane(), q).depth).max(axis=1) - sunk
+    still = Trajectory(q, np.zeros((len(q), robot.nv)), np.zeros((len(q) - 1, robot.nu)), problem.dt)
+    v = with_rates(robot, still).v
+    v[0] = v[1]
+    return still._replace(v=np.clip(v, -problem.limits.speed, problem.limits.speed))
+
+
+def _reached(robot: Robot, offsets: np.ndarray) -> np.ndarray:
+    """Configurations (k, nq) whose feet are moved from where they walk by offsets (k, F, 2) along x and z."""
+    home = np.asarray(feet_in_base(robot, jnp.asarray(robot.posture)))
+    targets = home[:, :3] * np.array([GATHERED, 1.0, 1.0]) + np.insert(offsets, 1, 0.0, axis=-1)
+    pitch = np.broadcast_to(home[:, 3], targets.shape[:-1]) if robot.planar else None
+    try:
+        return joints_for_feet(robot, targets, pitch)
+    except OptionError:  # straight limbs do not know which way to bend
+        return joints_for_feet(robot, targets, pitch, bent(robot))
+
+
+def phases_of(robot: Robot, lag: float) -> np.ndarray:
+    """Phases of the feet: left and right take turns, the rear ones follow those in front by the share `lag`."""
+    home = np.asarray(feet_in_base(robot, jnp.asarray(robot.posture)))[:, :2]
+    from_front = np.round(home[:, 0].max() - home[:, 0], 2) > 0.1 * size_of(robot)
+    phases = np.zeros(len(home))
+    for rear in (False, True):
+        row = np.flatnonzero(from_front == rear)
+        order = row[np.argsort(-home[row, 1], kind="stable")]
+        phases[order] = lag * rear + np.arange(len(order)) / max(len(order), 1)
+    return phases % 1.0
 
 
 def gallop(problem: GaitProblem, eps: float = 1.0, **options) -> Trajectory:
@@ -118,7 +182,7 @@ def trot_in_place(
     robot = problem.robot
     posture = stance(robot) if posture is None else posture
     period = problem.seconds / steps
-    lift = 0.15 * _size(robot) if lift is None else lift
+    lift = 0.15 * size_of(robot) if lift is None else lift
     gait = trot(robot, posture=posture, period=period, duty=duty, step_length=0.0, lift=lift, start=0.0, ramp=0.5)
     return _simulated(problem, eps, gait, posture, settle=0.5, label="the trot in place")
 

@@ -35,8 +35,8 @@ def planned_and_replayed(
 ) -> tuple[Plan, Run, str]:
     """The gait that solves a problem from a guess, its replay, and its name in the cache: kept, or found now.
 
-    guess_name: tells guesses apart, as they are not compared themselves. seconds: s, for the solver. The attribute
-    `replay` of the replay is what `Replay` says of it.
+    guess_name: tells guesses apart, as they are not compared themselves. seconds: s, for the solver. The replay is that
+    with feedback; its attribute `replay` is what `Replay` says of it, `open_loop` of the one without.
     """
     fingerprint = _fingerprint(problem, guess_name, stages, dynamics)
     path = cache_folder() / f"gait-{fingerprint}.nc"
@@ -46,10 +46,11 @@ def planned_and_replayed(
             raise KeyboardInterrupt
         replace(plan, title=title).save(path)
     found = Plan.load(path)
-    again_path = path.with_name(f"replay-{fingerprint}-{TIME_STEP:g}-{EPS:g}.nc")
+    again_path = path.with_name(f"replays-{fingerprint}-{TIME_STEP:g}-{EPS:g}.nc")
     if not again_path.exists():
         report, again = found.replay()
         again.attrs["replay"] = json.dumps(report.as_dict())
+        again.attrs["open_loop"] = json.dumps(found.replay(feedback=False)[0].as_dict())
         again.save(again_path)
     return found, Run.load(again_path), fingerprint
 

@@ -21,6 +21,7 @@ from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.guesses import carried_over, gallop, trot_in_place, walk_at_speed
 from softground.planning.plan import Plan, load_motion
 from softground.planning.problem import GaitProblem, walking_problem
+from softground.planning.size import walking_eps
 from softground.planning.solve import solve
 from softground.planning.stages import Stage, bilevel_stages, near_stages, standard_stages
 from softground.planning.strides import stride
@@ -74,9 +75,9 @@ def plan(
     objective: str = "effort",
     guess: str | Path | Plan | Run | Trajectory = "stride",
     knots: int = 181,
-    dt: float = 0.05,
-    period: float = 3.0,
-    eps: float = 1.0,
+    dt: float | None = None,
+    period: float | None = None,
+    eps: float | None = None,
     dynamics: str = "closed-form",
     seconds: float = 600.0,
     state: Path | None = None,
@@ -88,7 +89,8 @@ def plan(
     guess: where the optimiser starts: "stride" (planned by itself and repeated), "walk", "trot" (in place), "gallop", a
     trajectory, or a gait (a run or its file), which is carried over to this ground.
     knots: moments at which the state is unknown, dt (s) apart. period: after which limbs repeat themselves, s.
-    eps: temperature at which the gait is planned, W. dynamics: "closed-form", or "bilevel" as in zhu2021.
+    eps: temperature at which the gait is planned, W. These three are by default 0.05 s, 3 s and 1 W for RoboSimian, and
+    follow the size and weight of other robots. dynamics: "closed-form", or "bilevel" as in zhu2021.
     seconds: time limit of the optimiser, s. state: file in which the solve is kept as it goes; given again, it goes on.
 
     `Plan.report` says how it went; `save`, `view` and `replay` are what most do next.
@@ -105,7 +107,8 @@ def plan(
     >>> print(f"{plan.metrics.speed:.2f} m/s")
     0.10 m/s
     """
-    require_double("planning")  # before a guess is simulated for it
+    require_double("planning")  # before a guess is made for it
+    eps = walking_eps(robot) if eps is None else eps
     form, spending_least = dynamics_named(dynamics), objective_named(objective)
     soil = ground if isinstance(ground, Ground) else Ground(ground)
     problem = spending_least(walking_problem(robot, soil, speed, knots=knots, dt=dt, period=period))

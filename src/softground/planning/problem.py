@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from softground.errors import OptionError
 from softground.planning.constraints import Constraint, InsideData
 from softground.planning.costs import BaseAttitude, BaseHeight, Cost, Effort, ForwardSpeed, Periodicity
+from softground.planning.size import posture_height, size_of, walking_step, weight_of
 from softground.planning.splines import FootSplines
 from softground.robots import Robot
 from softground.robots.base import base_motion
@@ -71,20 +70,28 @@ class GaitProblem:
         return (self.knots - 1) * self.dt
 
 
+PERIOD = 60
+"""Steps after which limbs repeat themselves."""
+
+
 def walking_problem(
     robot: Robot,
     ground: Ground,
     speed: float = 0.4,
     *,
     knots: int = 181,
-    dt: float = 0.05,
+    dt: float | None = None,
     height: float | None = None,
-    period: float = 3.0,
+    period: float | None = None,
 ) -> GaitProblem:
-    """Walk at a speed (m/s): the costs of zhu2021 IV.D, their weights included.
+    """Walk at a speed (m/s): the costs of zhu2021 IV.D, their weights included, for robots of other sizes by theirs.
 
-    height: of the base over the ground (m), by default the posture's. period: after which limbs repeat (s).
+    dt: between knots, by default 0.05 s for RoboSimian, for others by their size. height: of the base over the ground
+    (m), by default the posture's. period: after which limbs repeat (s), by default that of 60 steps.
     """
+    size, weight = size_of(robot), weight_of(robot)
+    dt = walking_step(robot) if dt is None else dt
+    period = PERIOD * dt if period is None else period
     forward = coordinate_names(robot)[0][base_motion(robot).forward_q]
     return GaitProblem(
         robot,
@@ -92,21 +99,14 @@ def walking_problem(
         knots,
         dt,
         costs=(
-            ForwardSpeed(speed),
+            ForwardSpeed(speed, ForwardSpeed.weight / size),
             BaseAttitude(),
-            BaseHeight(posture_height(robot) if height is None else height),
-            Effort(),
+            BaseHeight(posture_height(robot) if height is None else height, BaseHeight.weight / size**2),
+            Effort(Effort.weight / (weight * size) ** 2),
             Periodicity(round(period / dt)),
         ),
         initial=Boundary(q={forward: 0.0}),
     )
-
-
-def posture_height(robot: Robot) -> float:
-    """Height of the base over the lowest foot in the robot's posture, m."""
-    place = jax.jit(lambda q: robot.foot_poses(q)[0])(jnp.asarray(robot.posture))
-    lowest = min(float(z) - foot.clearance for z, foot in zip(place[:, 2], robot.feet, strict=True))
-    return float(np.asarray(robot.posture)[base_motion(robot).up_q]) - lowest
 
 
 def coarser(problem: GaitProblem, factor: int) -> GaitProblem:

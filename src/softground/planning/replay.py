@@ -1,24 +1,27 @@
-"""A plan checked independently: its torques with joint PD control, in the simulator at a small time step and eps.
+"""A plan checked independently: followed in the simulator, at a small time step and eps.
 
 A plan obeys coarse steps (50 ms) on smoothed ground. What counts is whether the robot walks like that when neither is
-so: 2 ms, ground a thousand times sharper.
+so: 2 ms, ground a thousand times sharper. It is followed by its torques and joint PD control, with feedback of the
+whole state (`feedback`) or without. And whether it holds when things go wrong: a push, ground of another strength.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from softground.contact.feet import feet_along
 from softground.errors import OptionError
+from softground.planning.feedback import TrackState
 from softground.planning.tracking import TrackJoints
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
 from softground.robots.base import base_motion
 from softground.runs import Run, run
 from softground.simulation import Ground, Simulator
+from softground.simulation.controllers import Reacting
 
 if TYPE_CHECKING:
     from softground.planning.plan import Plan
@@ -46,39 +49,92 @@ class Replay:
 
 
 def replay(
-    plan: Plan, *, dt: float = TIME_STEP, eps: float = EPS, progress: bool = False, **gains
-) -> tuple[Replay, Run]:
-    """Run a planned gait in the simulator, in steps of dt (s) on ground of eps (W); the report, and the run.
-
-    gains: frequency and damping ratio of the joint PD control, see `control.posture.pd_gains`.
-    """
-    robot, ground, trajectory = plan.problem.robot, plan.problem.ground, plan.trajectory
-    times = trajectory.dt / dt
-    if times < 1 or not np.isclose(times, round(times)):
-        raise OptionError(f"steps of a replay must divide those of the plan, {trajectory.dt:g} s; {dt:g} s do not")
-    run_again = simulate(robot, ground, trajectory, dt=dt, eps=eps, progress=progress, **gains)
-    return _compare(robot, ground, trajectory, run_again), run_again
-
-
-def simulate(
-    robot: Robot,
-    ground: Ground,
-    trajectory: Trajectory,
+    plan: Plan,
     *,
+    feedback: bool = True,
+    push: float = 0.0,
+    strength: float = 1.0,
+    seed: int = 0,
     dt: float = TIME_STEP,
     eps: float = EPS,
     progress: bool = False,
     **gains,
-) -> Run:
-    """The run of a robot that follows a trajectory with feedforward torques and PD controllers.
+) -> tuple[Replay, Run]:
+    """Run a planned gait in the simulator, in steps of dt (s) on ground of eps (W); the report, and the run.
 
-    References are smooth between knots: with velocities that jump there, PD controllers would ask the ground for
-    impulses.
+    feedback: of the whole state, by the plan's derivatives; without it, joint PD control alone. push: change of the
+    base's velocity, m/s, at a moment of the gait's first third from which the replay starts, along the ground; when and
+    where to, `seed` decides. strength: of the ground, in that of the plan's. gains: frequency and damping ratio of the
+    joint PD control, see `control.posture.pd_gains`.
     """
-    simulator = Simulator(robot, ground.smoothed(eps), dt)
+    follower = follower_of(plan, feedback=feedback, dt=dt, **gains)
+    return replayed(plan, follower, push=push, strength=strength, seed=seed, eps=eps, progress=progress)
+
+
+def follower_of(plan: Plan, *, feedback: bool = True, dt: float = TIME_STEP, **gains) -> TrackState | Reacting:
+    """The controller that follows a plan in steps of dt, s."""
+    robot, trajectory = plan.problem.robot, plan.trajectory
+    times = trajectory.dt / dt
+    if times < 1 or not np.isclose(times, round(times)):
+        raise OptionError(f"steps of a replay must divide those of the plan, {trajectory.dt:g} s; {dt:g} s do not")
+    if feedback:
+        return TrackState.of(plan, dt, **gains)
+    # References are smooth between knots: with velocities that jump there, PD control would ask for impulses.
+    return Reacting(TrackJoints.of(robot, trajectory.refined(round(times)), dt, **gains))
+
+
+def replayed(
+    plan: Plan,
+    follower: TrackState | Reacting,
+    *,
+    push: float = 0.0,
+    strength: float = 1.0,
+    seed: int = 0,
+    eps: float = EPS,
+    progress: bool = False,
+) -> tuple[Replay, Run]:
+    """`replay` by a controller that was made before: for many replays of one plan."""
+    for label, value in {"push": push, "strength": strength}.items():
+        if not (np.isfinite(value) and value >= 0):
+            raise OptionError(f"{label} of a replay must be a number that is not negative, got {value}")
+    robot, trajectory = plan.problem.robot, plan.trajectory
+    ground = plan.problem.ground if strength == 1 else plan.problem.ground.stronger(strength)
+    simulator = Simulator(robot, ground.sharpened(eps), float(np.asarray(_step_of(follower))))
+    first, kick = _pushed(plan, push, seed)
+    rest = trajectory.after(first)
+    state = simulator.initial_state(rest.q[0], rest.v[0] + kick)
+    state = replace(state, time=state.time + first * trajectory.dt)
+    past = run(simulator, state, follower, rest.seconds, progress=progress, label="replaying", title="replay")
+    return _compare(robot, ground, rest, past), past
+
+
+def simulate(robot: Robot, ground: Ground, trajectory: Trajectory, *, dt: float = TIME_STEP, eps: float = EPS) -> Run:
+    """The run of a robot that follows any trajectory by its torques and joint PD control, on ground of eps, W."""
+    simulator = Simulator(robot, ground.sharpened(eps), dt)
     state = simulator.initial_state(trajectory.q[0], trajectory.v[0])
-    policy = TrackJoints.of(robot, trajectory.refined(round(trajectory.dt / dt)), dt, **gains)
-    return run(simulator, state, policy, trajectory.seconds, progress=progress, label="replaying", title="replay")
+    policy = TrackJoints.of(robot, trajectory.refined(round(trajectory.dt / dt)), dt)
+    return run(simulator, state, policy, trajectory.seconds, progress=False, title="replay")
+
+
+def _step_of(follower: TrackState | Reacting):
+    return follower.dt if isinstance(follower, TrackState) else follower.policy.ahead
+
+
+def _pushed(plan: Plan, push: float, seed: int) -> tuple[int, np.ndarray]:
+    """The knot from which a replay starts, and the change of the velocity there."""
+    robot = plan.problem.robot
+    kick = np.zeros(robot.nv)
+    if not push:
+        return 0, kick
+    rng = np.random.default_rng(seed)
+    first = int(rng.integers(0, max((plan.trajectory.knots - 1) // 3, 1)))
+    forward = base_motion(robot).forward_v
+    if robot.planar:
+        kick[forward] = push * rng.choice([-1.0, 1.0])
+    else:
+        angle = rng.uniform(-np.pi, np.pi)
+        kick[forward], kick[forward + 1] = push * np.cos(angle), push * np.sin(angle)
+    return first, kick
 
 
 def _compare(robot: Robot, ground: Ground, plan: Trajectory, past: Run) -> Replay:

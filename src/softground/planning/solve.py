@@ -93,6 +93,7 @@ def solve(
                 watch = _Watch(
                     number, len(stages), stage, transcription, interrupted, feasibility, optimality, line, state
                 )
+                watch.best = point.known(nlp, stage)  # a stage that goes astray must not undo the one before
                 outcome = optimise(
                     nlp,
                     z,
@@ -110,7 +111,9 @@ def solve(
             if outcome.interrupted or out_of_time:
                 watch.save()
             best = outcome if outcome.converged or watch.best is None else watch.best
-            point = _Point(transcription.trajectory(best.z), best.z, best.multipliers, stage.eps, stage.coarse)
+            point = _Point(
+                transcription.trajectory(best.z), best.z, best.multipliers, stage.eps, stage.coarse, best.optimality
+            )
             reports.append(_stage_report(stage, nlp, outcome, best))
             console.print(_stage_line(number, len(stages), reports[-1]), soft_wrap=True, highlight=False)
             if interrupted.is_set() or out_of_time:
@@ -144,6 +147,14 @@ class _Point:
     multipliers: np.ndarray | None = None
     eps: float | None = None
     coarse: int = 1
+    optimality: float = np.inf
+
+    def known(self, nlp: Nlp, stage: Stage) -> Progress | None:
+        """The point as a result of the stage that starts from it, if the last one had the same problem."""
+        if self.z is None or self.multipliers is None or (self.eps, self.coarse) != (stage.eps, stage.coarse):
+            return None
+        measured = nlp.objective(self.z), nlp.violation(self.z), self.optimality
+        return Progress(0, 0.0, *measured, self.z, self.multipliers)
 
     def start(self, transcription: Transcription, stage: Stage) -> tuple[np.ndarray, np.ndarray | None]:
         """Unknowns and multipliers at the beginning of a stage."""

@@ -90,6 +90,26 @@ def blurred_stages(eps: float = 1.0) -> tuple[Stage, ...]:
     return first, *map(_near, blurred), *near_stages(eps)
 
 
+def first_stages(eps: float = 1.0) -> tuple[Stage, ...]:
+    """From a drawn walk to a gait at `eps` (W)."""
+    first = Stage(BLURRED[0] * eps, "projected", 1e-3, 100, damping=Damping().times(0.03), barrier=1e-4)
+    return first, *neighbour_stages(eps)[1:]
+
+
+def neighbour_stages(eps: float = 1.0) -> tuple[Stage, ...]:
+    """From a gait that was changed to another one at `eps` (W), by way of blurred ground: each level of blurring is
+    solved before the next one begins."""
+    levels = [factor * eps for factor in (*BLURRED, 1.0)]
+    return tuple(
+        stage
+        for level in levels
+        for stage in (
+            Stage(level, "projected", 1e-3, 40, damping=Damping().times(1e-2), barrier=1e-5),
+            Stage(level, "exact", 1e-5 if level == eps else 1e-4, 60, damping=Damping().times(1e-3), barrier=1e-6),
+        )
+    )
+
+
 def near_stages(eps: float = 1.0) -> tuple[Stage, ...]:
     """The same from a start that is near a gait at `eps` (W)."""
     return _near(eps, 1e-4, 100), Stage(eps, "exact", 1e-6, 50, damping=Damping().times(1e-6), barrier=1e-7)

@@ -36,6 +36,10 @@ class Trajectory(NamedTuple):
     def seconds(self) -> float:
         return (self.knots - 1) * self.dt
 
+    def after(self, knot: int) -> Trajectory:
+        """What is left of it from a knot on."""
+        return Trajectory(self.q[knot:], self.v[knot:], self.torque[knot:], self.dt)
+
     def refined(self, times: int) -> Trajectory:
         """The same motion with steps a number of times as short."""
         return self.resampled((self.knots - 1) * times + 1)

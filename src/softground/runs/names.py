@@ -60,6 +60,7 @@ _PLACES = {
     "limits": "softground.planning.problem:Limits",
     "foot-splines": "softground.planning.splines:FootSplines",
     "tracked-joints": "softground.planning.tracking:TrackJoints",
+    "tracked-state": "softground.planning.feedback:TrackState",
     "robot-recipe": "softground.robots.catalogue:Recipe",
     "area-between": "softground.terrain.areas:Between",
     "area-disc": "softground.terrain.areas:Disc",

@@ -7,6 +7,7 @@ import numpy as np
 
 from softground.errors import MediumError, OptionError
 from softground.media.base import Medium
+from softground.media.named import stronger
 from softground.surfaces import Plane, Surface
 from softground.terrain.footprints import Footprints
 
@@ -34,3 +35,15 @@ class Ground(eqx.Module):
         if not hasattr(self.medium, "eps"):
             raise MediumError(f"{type(self.medium).__name__} has no temperature eps: plan on granular ground")
         return eqx.tree_at(lambda one: one.medium.eps, self, np.asarray(eps, dtype=float))
+
+    def sharpened(self, eps: float) -> Ground:
+        """The ground with a temperature of `eps` (W), if it has any: foam has none."""
+        return self.smoothed(eps) if hasattr(self.medium, "eps") else self
+
+    def stronger(self, factor: float) -> Ground:
+        """Ground of which all forces are larger by a factor; friction's share of them stays.
+
+        >>> float(sg.Ground(sg.sand(strength=2)).stronger(0.7).medium.strength)
+        1.4
+        """
+        return eqx.tree_at(lambda one: one.medium, self, stronger(self.medium, factor))

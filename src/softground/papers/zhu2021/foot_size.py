@@ -165,8 +165,9 @@ def sized(size: float) -> GaitProblem:
     shape = Cylinder(size * REFERENCE_FOOT.radius, size * REFERENCE_FOOT.length)
     robot = Robot.load("robosimian", feet={foot.name: shape for foot in gaits.robot().feet})
     ground = Ground(SimilarFeet(sand(STRENGTH), REFERENCE_FOOT))
-    plain = walking_problem(weighing(robot, size), ground, gaits.SPEED, knots=KNOTS, period=PERIOD)
-    return replace(plain, constraints=(InsideData(depth=DEEPEST),))
+    # Weights of costs go by a robot's weight: they are to be the same for all sizes.
+    plain = walking_problem(robot, ground, gaits.SPEED, knots=KNOTS, period=PERIOD)
+    return replace(plain, robot=weighing(robot, size), constraints=(InsideData(depth=DEEPEST),))
 
 
 def physics() -> Callable[[Float[Array, ""]], Physics]:

@@ -19,7 +19,9 @@ from softground.planning import (
     Stage,
     Trajectory,
     carried_over,
+    near_stages,
     standard_stages,
+    stride,
     walk_at_speed,
 )
 from softground.planning.kept import planned_and_replayed
@@ -56,7 +58,8 @@ class Gait:
     plan: Plan
     again: Run
     fingerprint: str  # of all that it depends on
-    replayed: dict[str, Any]  # of `planning.Replay`
+    replayed: dict[str, Any]  # of `planning.Replay`, with feedback
+    open_loop: dict[str, Any]  # of `planning.Replay`, by joint PD control alone
 
     @property
     def trajectory(self) -> Trajectory:
@@ -105,6 +108,8 @@ class Gait:
             "lifts of each foot": " ".join(map(str, metrics["lifts"])),
             "speed kept in replay": self.replayed["speed_kept"],
             "fell": self.replayed["fell"],
+            "speed kept, open loop": self.open_loop["speed_kept"],
+            "fell, open loop": self.open_loop["fell"],
         }
 
 
@@ -132,8 +137,18 @@ def stages_of(quick: bool) -> tuple[Stage, ...]:
 
 
 def flat(quick: bool = False) -> Gait:
-    """The gait on flat sand, from a simulated walk."""
-    return planned(problem_on(slope(0.0), quick), "walk", walk_at_speed, stages_of(quick))
+    """The gait on flat sand."""
+    return on_slope(0.0, quick)
+
+
+def on_slope(degrees: float, quick: bool = False) -> Gait:
+    """The gait on a slope: from a stride that was planned by itself. In short from a simulated walk, turned."""
+    problem = problem_on(slope(degrees), quick)
+    if not quick:
+        return planned(problem, "stride", stride, near_stages())
+    if degrees:
+        return continued(slope(degrees), flat(quick), quick)
+    return planned(problem, "walk", walk_at_speed, stages_of(quick))
 
 
 def continued(surface: Surface, neighbour: Gait, quick: bool = False) -> Gait:
@@ -153,4 +168,4 @@ def planned(
     """The gait that solves a problem from a guess, and its replay (`planned_and_replayed`, which has the options)."""
     title = f"{problem.robot.name} on sand"
     found, again, fingerprint = planned_and_replayed(problem, guess_name, guess, stages, title=title, **options)
-    return Gait(found, again, fingerprint, json.loads(again.attrs["replay"]))
+    return Gait(found, again, fingerprint, *(json.loads(again.attrs[name]) for name in ("replay", "open_loop")))

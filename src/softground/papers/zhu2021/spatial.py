@@ -29,6 +29,7 @@ SPEED, PERIOD, LIFT = 0.3, 1.0, 0.15  # m/s, s, m
 KNOTS, QUICK_KNOTS = 41, 11
 CROUCH = 0.03  # m, below the robot's posture
 MOMENTS = 5
+STEP = 0.05  # s
 
 
 @cache
@@ -38,9 +39,8 @@ def robot() -> Robot:
 
 def problem(quick: bool = False) -> GaitProblem:
     """Walk for 2 s, two periods; or for half a second."""
-    return walking_problem(
-        robot(), Ground(sand(STRENGTH)), SPEED, knots=QUICK_KNOTS if quick else KNOTS, period=PERIOD / (1 + quick)
-    )
+    knots, period = QUICK_KNOTS if quick else KNOTS, PERIOD / (1 + quick)
+    return walking_problem(robot(), Ground(sand(STRENGTH)), SPEED, knots=knots, dt=STEP, period=period)
 
 
 def start(problem: GaitProblem) -> Trajectory:

@@ -1,0 +1,93 @@
+"""The best of several solves: from several guesses at once, then from neighbours of the best as long as that helps.
+
+Solves run on as many threads as there are cores: compiled code runs beside other compiled code, and is compiled once
+for all. Each is by itself, and of equal costs the first one counts, so the answer does not depend on how many run at
+once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from softground.planning.plan import Plan
+from softground.planning.problem import GaitProblem
+from softground.planning.solve import solve
+from softground.planning.stages import Stage
+from softground.planning.trajectory import Trajectory
+
+Move = Callable[[Plan], Trajectory]
+"""From a plan to a guess near it."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """How long to look for better strides."""
+
+    rounds: int = 16  # most of them
+    worth: float = 0.01  # share of the cost by which a round must better it
+    idle: int = 4  # rounds in a row that do not, after which it ends
+    workers: int = field(default_factory=lambda: os.cpu_count() or 1)
+    noise: float = 0.0  # rad, of all joints at all knots of the first guesses
+    seed: int = 0  # of the noise
+
+    def perturbed(self, guess: Trajectory, number: int) -> Trajectory:
+        """A guess with noise on its joints: those that come behind the six or three coordinates of the base."""
+        if not self.noise:
+            return guess
+        free = guess.q.shape[1] - guess.torque.shape[1]
+        q = guess.q.copy()
+        q[:, free:] += self.noise * np.random.default_rng([self.seed, number]).normal(size=q[:, free:].shape)
+        return guess._replace(q=q)
+
+
+def solved_from(
+    problem: GaitProblem, guesses: Sequence[Trajectory], stages: Sequence[Stage], search: Search
+) -> list[Plan]:
+    """What guesses lead to, the best first: the cheapest that is feasible; behind those, the nearest to it."""
+    first = solve(problem, guesses[0], stages=stages, progress=False)  # compiles what all others use
+    with ThreadPoolExecutor(search.workers) as pool:
+        rest = pool.map(lambda guess: solve(problem, guess, stages=stages, progress=False), guesses[1:])
+        return sorted([first, *rest], key=rank)
+
+
+def improved(
+    plans: Sequence[Plan], moves: Callable[[int], list[Move]], stages: Sequence[Stage], search: Search
+) -> Plan:
+    """The best of plans, or a better one that moves led to, those of every round from the best until then.
+
+    Where a round from the best is in vain, the next one starts from the second best, and so on.
+    """
+    known, idle = sorted(plans, key=rank), 0
+    for number in range(search.rounds):
+        best, parent = known[0], known[min(idle, len(known) - 1)]
+        found = solved_from(parent.problem, [move(parent) for move in moves(number)], stages, search)
+        idle = 0 if _is_worth(found[0], best, search.worth) else idle + 1
+        if idle == search.idle:
+            return min([best, found[0]], key=rank)
+        known = _apart([*known, *found], search.worth)
+    return known[0]
+
+
+def _is_worth(found: Plan, best: Plan, share: float) -> bool:
+    """Whether a plan is feasible where the best is not, or costs less by a share."""
+    return (rank(found)[0], found.report.objective) < (rank(best)[0], (1 - share) * best.report.objective)
+
+
+def _apart(plans: Sequence[Plan], share: float) -> list[Plan]:
+    """Plans by rank, without those that cost much the same as a better one: they are likely the same."""
+    kept: list[Plan] = []
+    for plan in sorted(plans, key=rank):
+        if not kept or plan.report.objective > (1 + share) * kept[-1].report.objective:
+            kept.append(plan)
+    return kept
+
+
+def rank(plan: Plan, feasibility: float = 1e-3) -> tuple[float, float]:
+    """Less is better: feasible plans by their cost, others by their violation."""
+    excess = max(plan.report.violation - feasibility, 0.0)
+    return excess, plan.report.objective if excess == 0 else np.inf

@@ -1,0 +1,77 @@
+"""How often a planned gait holds: replays with pushes, on ground of another strength, and the share that stays up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from softground.planning.replay import EPS, TIME_STEP, follower_of, replayed
+
+if TYPE_CHECKING:
+    from softground.planning.plan import Plan
+
+NORMAL_95 = 1.959964
+
+
+@dataclass(frozen=True)
+class Survival:
+    """How many replays did not fall, and how well those kept their speed."""
+
+    feedback: bool
+    push: float  # m/s
+    strength: float  # of the ground, in that of the plan's
+    stayed: int
+    replays: int
+    speed_kept: float  # mean share, of those that stayed up; nan where none did
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Of the rate, at 95 % (Wilson)."""
+        return wilson(self.stayed, self.replays)
+
+    @property
+    def label(self) -> str:
+        return "with feedback" if self.feedback else "open loop"
+
+    def as_dict(self) -> dict:
+        return asdict(self) | {"interval": self.interval}
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"{self.stayed} of {self.replays} ({low:.0%} to {high:.0%}), speed kept {self.speed_kept:.1%}"
+
+
+def survival(
+    plan: Plan,
+    *,
+    push: float = 0.0,
+    strength: float = 1.0,
+    seeds: Sequence[int] = range(20),
+    dt: float = TIME_STEP,
+    eps: float = EPS,
+) -> list[Survival]:
+    """Replays of a plan for all seeds, with feedback and without, see `replay` for the rest."""
+    result = []
+    for feedback in (True, False):
+        follower = follower_of(plan, feedback=feedback, dt=dt)
+        reports = [replayed(plan, follower, push=push, strength=strength, seed=seed, eps=eps)[0] for seed in seeds]
+        stayed = [report.speed_kept for report in reports if not report.fell]
+        kept = float(np.mean(stayed)) if stayed else float("nan")
+        result.append(Survival(feedback, push, strength, len(stayed), len(reports), kept))
+    return result
+
+
+def wilson(successes: int, trials: int, z: float = NORMAL_95) -> tuple[float, float]:
+    """Wilson's interval of a share of successes.
+
+    >>> [round(end, 3) for end in wilson(20, 20)]
+    [0.839, 1.0]
+    """
+    share = successes / trials
+    middle = share + z**2 / (2 * trials)
+    half = z * np.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
+    whole = 1 + z**2 / trials
+    return max((middle - half) / whole, 0.0), min((middle + half) / whole, 1.0)

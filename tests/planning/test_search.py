@@ -1,0 +1,119 @@
+"""The search for better strides, and the library of those that were found."""
+
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import softground.planning.search as searching
+from softground.errors import FileFormatError
+from softground.planning import Trajectory
+from softground.planning.library import Command, Library, build, nearest, shipped
+from softground.planning.search import Search, improved, solved_from
+from softground.planning.strides import swings
+
+from .foot_problem import foot_problem
+
+
+@dataclass
+class Found:
+    """A plan of a problem with one unknown."""
+
+    place: float
+    problem: object = None
+
+    @property
+    def report(self):
+        cost = 1 + np.cos(3 * self.place) + 0.1 * (self.place - 5) ** 2  # several valleys, the deepest at 5.2
+        return SimpleNamespace(objective=cost, violation=0.0)
+
+
+@pytest.fixture
+def valleys(monkeypatch):
+    """Solves that find the bottom of the valley in which they start."""
+
+    def descend(problem, guess, **_):
+        places = guess + np.linspace(-1.0, 1.0, 401)
+        costs = [Found(place).report.objective for place in places]
+        at = 200
+        while 0 < at < 400 and min(costs[at - 1], costs[at + 1]) < costs[at]:
+            at += 1 if costs[at + 1] < costs[at - 1] else -1
+        return Found(places[at])
+
+    monkeypatch.setattr(searching, "solve", descend)
+
+
+def test_the_best_guess_counts_whatever_runs_beside_it(valleys):
+    for workers in (1, 3):
+        found = solved_from(None, [0.5, 3.0, 7.0], (), Search(workers=workers))
+        assert [round(one.place, 1) for one in found] == [3.2, 7.3, 1.1]
+
+
+def test_neighbours_lead_from_valley_to_valley_and_the_search_ends(valleys):
+    moves = lambda number: [lambda plan: plan.place + 2.0, lambda plan: plan.place - 2.0]  # noqa: E731
+    start = [Found(-1.0)]
+    best = improved(start, moves, (), Search(workers=1))
+    assert best.place == pytest.approx(5.2, abs=0.1)
+    assert improved(start, moves, (), Search(workers=1, rounds=1)).place < 2.0
+
+
+def test_noise_is_on_joints_alone_and_follows_its_seed():
+    guess = Trajectory(np.zeros((3, 5)), np.zeros((3, 5)), np.zeros((2, 2)), 0.1)
+    one, other = (Search(noise=0.1, seed=seed).perturbed(guess, 0).q for seed in (1, 2))
+    assert not one[:, :3].any()
+    assert one[:, 3:].all()
+    assert (one[:, 3:] != other[:, 3:]).all()
+    assert Search().perturbed(guess, 0) is guess
+
+
+def test_swings_go_round_the_cycle():
+    assert swings(np.array([1, 0, 0, 1, 1, 0, 1], dtype=bool)) == [(3, 5), (6, 8)]
+    assert swings(np.ones(4, dtype=bool)) == []
+
+
+# -- the library ---------------------------------------------------------------------------------------------------
+
+
+def stride_of(number: float) -> Trajectory:
+    return Trajectory(np.full((3, 3), number), np.zeros((3, 3)), np.zeros((2, 3)), 0.05)
+
+
+def test_a_library_is_built_from_the_nearest_and_goes_on_where_it_stopped(tmp_path):
+    problem = foot_problem()
+    path = tmp_path / "strides.npz"
+    commands = [Command(0.4, slope, 2.0) for slope in (-0.1, 0.0, 0.1, 0.2)]
+    asked = []
+
+    def stride_for(command, known):
+        asked.append((command.slope, None if known is None else known[0].slope))
+        return None if command.slope == 0.2 else (1.0, stride_of(command.slope))
+
+    empty = Library.empty(problem.robot, problem.ground)
+    built = build(path, empty, commands, stride_for)
+    assert asked[0] == (0.0, None)
+    assert set(asked[1:]) == {(-0.1, 0.0), (0.1, 0.0), (0.2, 0.1)}
+    assert len(built.entries) == 3
+    asked.clear()
+    again = build(path, empty, commands, stride_for)
+    assert asked == [(0.2, 0.1)]  # of which none was found
+    assert again.nearest(Command(0.4, 0.09, 2.0))[1].q[0, 0] == 0.1
+    assert again.nearest(Command(3.0, 0.0, 2.0)) is None
+    assert again.serves(problem)
+    assert not replace(again, robot="another").serves(problem)
+    assert not again.serves(replace(problem, dt=0.04))
+
+
+def test_files_that_are_no_libraries_are_refused(tmp_path):
+    path = tmp_path / "strides.npz"
+    path.write_bytes(b"not a library")
+    with pytest.raises(FileFormatError, match="no library"):
+        Library.load(path)
+    np.savez(path, format="softground-strides 99")
+    with pytest.raises(FileFormatError, match="another version"):
+        Library.load(path)
+
+
+def test_the_shipped_strides_are_of_robosimian_on_sand():
+    assert shipped()
+    assert nearest(foot_problem(), 0.0) is None
