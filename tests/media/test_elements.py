@@ -18,7 +18,7 @@ from softground.media.elements.placement import Surface, gathered
 from softground.media.elements.stress_sets import COEFFICIENTS
 from softground.media.elements.submerged import FLAT, ROUNDING, submerged
 from softground.media.resistive.wrench import wrenches
-from softground.robots.shapes import Box, Cylinder, HalfCylinder, Shape, Sphere
+from softground.robots.shapes import Box, Compound, Cylinder, HalfCylinder, Part, Shape, Sphere
 
 SHAPES: dict[str, Shape] = {
     "box": Box(0.2, 0.1, 0.05),
@@ -48,7 +48,8 @@ def fine(medium: Elements, shape: Shape):
     """Every panel of the shape an element."""
     panels = shape.panels()
     moments = np.einsum("eai,eaj->eij", panels.edges, panels.edges) / 3
-    return medium._on(Surface(panels.centre, panels.normal, panels.area, moments), shape, planar=False)
+    corners = np.zeros((len(moments), 1, 3))  # of which nothing is asked
+    return medium._on(Surface(panels.centre, panels.normal, panels.area, moments, corners), shape, planar=False)
 
 
 @cache
@@ -191,3 +192,22 @@ def test_strength_follows_from_density_and_friction_angle():
 def test_bad_parameters_are_refused(options, text):
     with pytest.raises(MediumError, match=text):
         Elements(**options)
+
+
+def test_a_corner_of_a_body_is_felt_as_soon_as_it_touches():
+    """A box tilted about both axes, its corner 5 mm deep: pushed up; 1 mm above the ground: not at all. At a third of
+    its height the force is that of a fine mesh."""
+    box = Part.at(Box(0.5, 0.3, 0.2), [0, 0, -0.1], np.eye(3))
+    shape, rotation = Compound((box,)), Rotation.from_euler("xy", [0.5, 0.6]).as_matrix()
+    reach = float((np.abs(rotation[2]) * [0.25, 0.15, 0.1]).sum())  # m, of the lowest corner below the middle
+    depth = jnp.array([0.005, -0.001, 0.1]) - reach
+    turns = jnp.stack([rotation] * 3)
+    feet = FootInGround(depth, jnp.zeros((3, 3)), turns, jnp.stack([jnp.eye(3)] * 3))
+    down = jnp.tile(jnp.array([0.0, 0.0, -0.1, 0.0, 0.0, 0.0]), (3, 1))
+    medium = Elements()
+    lift = np.asarray(wrench_on(medium.for_body(shape, False), feet, down))[:, 2]
+    assert lift[0] > 0.1
+    assert lift[1] == 0.0
+    assert lift[2] == pytest.approx(float(wrench_on(fine(medium, shape), feet, down)[2, 2]), rel=0.1)
+    sole = medium._on(surface_of(shape, False, medium.count), shape, False)  # by the even spread alone
+    assert float(wrench_on(sole, feet, down)[0, 2]) == 0.0

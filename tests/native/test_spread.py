@@ -80,3 +80,18 @@ def test_what_is_no_loop_is_written_out(change):
 
 def test_short_axes_are_written_out():
     assert not loops(check(lambda p, t: jax.vmap(each_moment)(p, t), POINTS[:, :7], TWISTS, tolerance=1e-13))
+
+
+@jax.jit
+def each_rearranged(points, twist):
+    """Parts taken, put side by side and stacked along axes that are not the long one."""
+    x, y, z = points[:, 0], points[:, 1], points[:, 2]
+    turned = jnp.stack([jnp.stack([x, -y], axis=-1), jnp.stack([z, twist[0] * x], axis=-1)], axis=-2)
+    wide = jnp.concatenate([points[:, 1:], twist[1] * points[:, :2]], axis=-1)
+    first, second = jnp.unstack(wide[:, 1:3], axis=1)
+    return turned.sum(0), (wide * wide).sum((0, 1)), (first * second).sum(), turned[:, 1]
+
+
+def test_what_moves_elements_across_the_long_axis_stays_in_loops():
+    program = check(lambda points, twists: jax.vmap(each_rearranged)(points, twists), POINTS, TWISTS, tolerance=1e-13)
+    assert {one.count for one in loops(program)} == {LENGTH}

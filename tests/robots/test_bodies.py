@@ -78,6 +78,16 @@ def test_what_is_inside_another_part_does_not_touch():
     assert len(Compound((box, beside, foot)).rolling_points().centre) == 8
 
 
+def test_walls_end_at_feet():
+    """A shank whose file has its foot among its geoms too: the ball is the foot's, and the bar is lowest beside it."""
+    bar = Part.at(Box(0.016, 0.016, 0.2), [0, 0, -0.2], UPRIGHT)
+    ball, foot = (Part.at(Sphere(0.02), [0, 0, -0.2], UPRIGHT, is_foot=is_foot) for is_foot in (False, True))
+    shank = Compound((bar, ball, foot))
+    assert shank.panels().area.sum() == pytest.approx(0.016**2 + 4 * 0.016 * 0.18, rel=0.02)
+    assert shank.rolling_points().centre[:, 2].min() == pytest.approx(0.0)
+    assert -0.19 < shank.points_with_walls().centre[:, 2].min() < -0.17
+
+
 def test_fewer_points_keep_what_touches_first():
     """Of a fine mesh of a box sixteen points are enough, and all of the area goes with them."""
     box = np.array(np.meshgrid(*[np.linspace(-1, 1, 9)] * 3)).reshape(3, -1).T * [0.1, 0.05, 0.02]

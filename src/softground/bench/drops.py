@@ -82,7 +82,7 @@ def measure(
     robots=ROBOTS,
     grounds=GROUNDS,
     count: int = 16,
-    seconds: float = 4.0,
+    seconds: float = 8.0,
     dt: float = 0.002,
     seed: int = 0,
     out: str | Path | None = None,

@@ -142,6 +142,9 @@ class Medium(eqx.Module):
 class FootMedium(Medium):
     """A medium bound to a foot: what the step evaluates. Itself a medium, which serves every foot as it is."""
 
+    #: whether it pushes bodies where they stand on it, not all over their surface
+    at_points: ClassVar[bool] = False
+
     kind: eqx.AbstractVar[str]  # which components of the twist it works with: a key of `COMPONENTS`
 
     def for_foot(self, shape: Shape, planar: bool) -> FootMedium:

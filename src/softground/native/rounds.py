@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 
 from softground.native.local_arrays import LocalArrays
 from softground.native.operations import OPERATIONS, compute
@@ -31,19 +32,32 @@ def for_each(writer: Writer, arrays: LocalArrays, statement: ForEach) -> None:
         writer.names.update(zip(statement.results, totals, strict=True))
         return
     width = ROUNDS[writer.precision]
-    full = statement.count // width * width
+    left = statement.count % width
+    full = statement.count - left
+    found = []
+    if full:
+        with _spread(writer, statement, width):
+            totals = _Rounds(writer, arrays, statement, 1).loop(width, full)
+        found.append(_over_lanes(writer, statement, totals, width))
+    if left:
+        found.append(_last(writer, arrays, statement, full, left))
+    for result, joint, *parts in zip(statement.results, statement.joints, *found, strict=True):
+        writer.names[result] = reduce(lambda a, b, joint=joint: OPERATIONS[joint, "float"](writer, a, b), parts)
+
+
+def _last(writer: Writer, arrays: LocalArrays, statement: ForEach, first: int, count: int) -> list[str]:
+    """The rounds that do not fill a vector, in one that is no longer than they need; what they give, joined."""
+    width = ROUNDS[writer.precision]
+    while width > 2 and count <= width // 2:
+        width //= 2
+    inside = ", ".join(f"i1 {str(lane < count).lower()}" for lane in range(width))
     with _spread(writer, statement, width):
-        rounds = _Rounds(writer, arrays, statement, 1)
-        totals = rounds.loop(width, full)
-        if full < statement.count:
-            values = rounds.at(str(full))
-            inside = ", ".join(f"i1 {str(lane < statement.count - full).lower()}" for lane in range(width))
-            for k, (joint, value) in enumerate(zip(statement.joints, values, strict=True)):
-                none = writer.constant("float", _NOTHING[joint])
-                value = writer.let(f"select <{width} x i1> <{inside}>, {writer.float} {value}, {writer.float} {none}")
-                totals[k] = OPERATIONS[joint, "float"](writer, totals[k], value)
-    for joint, total, result in zip(statement.joints, totals, statement.results, strict=True):
-        writer.names[result] = _over_lanes(writer, joint, total, width)
+        values = _Rounds(writer, arrays, statement, 1).at(str(first))
+        for k, (joint, value) in enumerate(zip(statement.joints, values, strict=True)):
+            none = writer.constant("float", _NOTHING[joint])
+            flags = f"<{width} x i1> <{inside}>"
+            values[k] = writer.let(f"select {flags}, {writer.float} {value}, {writer.float} {none}")
+    return _over_lanes(writer, statement, values, width)
 
 
 @contextmanager
@@ -138,7 +152,11 @@ def _place(writer: Writer, arrays: LocalArrays, array: LocalArray, index: str, r
     return writer.element(writer.stored_scalar(array.kind), arrays.pointers[array], index)
 
 
-def _over_lanes(writer: Writer, joint: str, total: str, width: int) -> str:
+def _over_lanes(writer: Writer, statement: ForEach, totals: list[str], width: int) -> list[str]:
+    return [_joined(writer, joint, total, width) for joint, total in zip(statement.joints, totals, strict=True)]
+
+
+def _joined(writer: Writer, joint: str, total: str, width: int) -> str:
     """The lanes of a vector joined: halves, then halves of them."""
     scalar = writer.scalar("float")
     while width > 1:

@@ -35,6 +35,8 @@ class Body(eqx.Module):
     body: int = eqx.field(static=True)
     """Index into `Robot.body_names`."""
     shape: Compound = eqx.field(static=True)
+    above_feet: int | None = eqx.field(static=True)
+    """Bodies that move between it and the nearest foot below it: 0 if it carries one itself, None if there is none."""
 
 
 def find_bodies(
@@ -60,13 +62,30 @@ def find_bodies(
     for foot in feet:
         if foot.shape.is_solid and (contacts == ALL or foot.body in parts):
             parts.setdefault(foot.body, []).append(Part.at(foot.shape, foot.position, foot.rotation, is_foot=True))
-    bodies = [Body(names[body], body, Compound(tuple(dict.fromkeys(of)))) for body, of in sorted(parts.items())]
+    above = _above_feet(model, attachments, feet)
+    bodies = [
+        Body(names[body], body, Compound(tuple(dict.fromkeys(of))), above.get(body))
+        for body, of in sorted(parts.items())
+    ]
     found = tuple(body for body in bodies if len(body.shape.rolling_points().centre))
     if not found:
         raise RobotError(
             f"{source}: contacts={contacts!r} finds no collision geometry: give geoms contype or conaffinity, or leave "
             "contacts at 'feet'"
         )
+    return found
+
+
+def _above_feet(model: mujoco.MjModel, attachments: list[Attachment], feet: tuple[Foot, ...]) -> dict[int, int]:
+    """`Body.above_feet` of all bodies that have feet below them."""
+    moving = [body for body in range(1, model.nbody) if model.body_jntnum[body] > 0]
+    carrier = {attachments[body].body: attachments[model.body_parentid[body]].body for body in moving}
+    found: dict[int, int] = {}
+    for foot in feet:
+        body, between = foot.body, 0
+        while body != WORLD:
+            found[body] = min(between, found.get(body, between))
+            body, between = carrier[body], between + 1
     return found
 
 

@@ -15,11 +15,13 @@ from softground.arrays import Array
 from softground.contact.feet import Legged, bodies_in_ground, contact_jacobian, feet_in_ground, wrench_in_world
 from softground.contact.problem import Contacts
 from softground.errors import MediumError
-from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
+from softground.media.base import COMPONENTS, FootInGround, FootMedium, Law, Medium
 from softground.robots import Robot
 from softground.simulation.outermost import Outermost
 from softground.surfaces import Surface
 
+FAR = 2
+"""Bodies as far as this above the feet, and farther, are treated alike."""
 CLEAR = 1e-3
 """Height (m) above which a body that does not move is clear of the ground."""
 
@@ -56,14 +58,13 @@ class Group(eqx.Module):
 
     def contacts(self, robot: Legged, kinematics, placed: FootInGround, memory: Any, dt) -> Contacts:
         """Their part in the convex problem of a step."""
-        laws = jax.vmap(lambda medium, *args: medium.law(*args, dt))(self.medium, placed, memory)
+        laws = jax.vmap(each_law)(self.medium, placed, memory, jnp.broadcast_to(dt, placed.depth.shape))
         return Contacts(self.jacobian(robot, kinematics, placed), laws)
 
     def remember(self, placed: FootInGround, memory: Any, contacts: Contacts, twists, dt) -> Any:
         """What the ground remembers of them after a step."""
-        return jax.vmap(lambda medium, *args: medium.remember(*args, dt))(
-            self.medium, placed, memory, contacts.laws, twists
-        )
+        steps = jnp.broadcast_to(dt, placed.depth.shape)
+        return jax.vmap(each_memory)(self.medium, placed, memory, contacts.laws, twists, steps)
 
     def wrench_in_world(self, placed: FootInGround, wrenches: Float[Array, "f n"]) -> Float[Array, "f 6"]:
         return wrench_in_world(placed, wrenches, self.medium)
@@ -83,15 +84,25 @@ class Group(eqx.Module):
         return None if self.members == tuple(range(len(robot.feet))) else self.members
 
 
+@jax.jit  # a function of its own, which native code can make loops of
+def each_law(medium: FootMedium, placed: FootInGround, memory: Any, dt: Float[Array, ""]) -> Law:
+    return medium.law(placed, memory, dt)
+
+
+@jax.jit
+def each_memory(medium: FootMedium, placed: FootInGround, memory: Any, law: Law, twist: Float[Array, " n"], dt) -> Any:
+    return medium.remember(placed, memory, law, twist, dt)
+
+
 class BodyGroup(Group):
     """Bodies of which the ground makes the same, with the points that say how deep they are.
 
-    Those that carry feet come first, in groups of their own: where a foot sinks they are in the ground long before the
-    others, which then need not be in the problem (`outcome`).
+    Those that carry feet come first, in groups of their own, and then their neighbours: where a foot sinks they are in
+    the ground long before the others, which then need not be in the problem (`outcome`).
     """
 
     outermost: Outermost
-    carries_feet: bool = eqx.field(static=True)
+    above_feet: int = eqx.field(static=True)  # as of each `Body`, at most `FAR`
 
     def placed(self, robot: Legged, kinematics, surface: Surface) -> FootInGround:
         return bodies_in_ground(robot, kinematics, surface, self.members)
@@ -117,18 +128,18 @@ class BodyGroup(Group):
 
 
 def groups_of_bodies(medium: Medium, robot: Legged) -> tuple[BodyGroup, ...]:
-    """The bodies of a robot that meet the ground, grouped by what a medium makes of them; carriers of feet first."""
+    """The bodies of a robot that meet the ground, grouped by what a medium makes of them; those near feet first."""
     if not robot.bodies:
         return ()
-    carriers = {foot.body for foot in robot.feet}
+    above = [FAR if body.above_feet is None else min(body.above_feet, FAR) for body in robot.bodies]
     found = []
-    for lower in (True, False):
-        numbers = [number for number, body in enumerate(robot.bodies) if (body.body in carriers) == lower]
+    for between in range(FAR + 1):
+        numbers = [number for number, own in enumerate(above) if own == between]
         shapes = {number: robot.bodies[number].shape for number in numbers}
         fitted = medium.under_bodies(list(shapes.values()), robot.planar) if shapes else ()
         for group in grouped(dict(zip(numbers, fitted, strict=True))):
-            outermost = Outermost.of([shapes[number] for number in group.members])
-            found.append(BodyGroup(group.members, group.medium, outermost, lower))
+            outermost = Outermost.of([shapes[number] for number in group.members], group.medium.at_points)
+            found.append(BodyGroup(group.members, group.medium, outermost, between))
     return tuple(found)
 
 

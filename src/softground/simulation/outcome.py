@@ -1,7 +1,8 @@
 """What comes of a step: the convex problem of all that may touch the ground, solved.
 
 While no body beside the feet is near the ground, bodies are left out of the problem, and a step costs what it costs on
-feet alone but for looking where they are. Where feet sink, the bodies that carry them are in it alone.
+feet alone but for looking where they are. Where feet sink, the bodies that carry them are in it alone, or with those
+next to them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from softground.contact.problem import StepProblem, Vectors, product
 from softground.contact.solve import solve
 from softground.media.base import FootInGround
 from softground.simulation.actuators import Control, joint_law, open_loop_force
-from softground.simulation.groups import BodyGroup, Group
+from softground.simulation.groups import FAR, BodyGroup, Group
 
 if TYPE_CHECKING:
     from softground.simulation.simulator import Simulator, State
@@ -88,8 +89,8 @@ def bodies_if_near(
         touches = [near(group, one) for group, one in beyond if isinstance(group, BodyGroup)]
         return jax.lax.cond(reduce(jnp.logical_or, touches), lambda: up_to(later), lambda: without(first))
 
-    lower = len(feet) + sum(group.carries_feet for group in bodies)
-    return up_to(sorted({len(feet), lower, len(groups)}))
+    ends = {len(feet) + sum(group.above_feet < end for group in bodies) for end in range(FAR + 2)}
+    return up_to(sorted(ends))
 
 
 def _untouched(group: Group, memory: Any) -> Any:

@@ -27,8 +27,9 @@ class Outermost(eqx.Module):
     gap: Float[Array, " b"]  # m, by which a body may be deeper than they say
 
     @staticmethod
-    def of(shapes: Sequence[Shape]) -> Outermost:
-        found = [_deciding(shape) for shape in shapes]
+    def of(shapes: Sequence[Shape], at_points: bool) -> Outermost:
+        """at_points: whether the ground meets bodies only where they can stand on it."""
+        found = [_deciding(shape, at_points) for shape in shapes]
         points = [one for one, _ in found]
         round_ = [(one.roundness != 0).any((1, 2)) for one in points]
         corners, balls = max((~these).sum() for these in round_), max(these.sum() for these in round_)
@@ -53,8 +54,8 @@ class Outermost(eqx.Module):
 
 
 @cache
-def _deciding(shape: Shape) -> tuple[RollingPoints, float]:
-    return shape.rolling_points().deciding(MOST)
+def _deciding(shape: Shape, at_points: bool) -> tuple[RollingPoints, float]:
+    return (shape.rolling_points() if at_points else shape.points_with_walls()).deciding(MOST)
 
 
 def _reach(points: RollingPoints) -> float:

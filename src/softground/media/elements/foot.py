@@ -55,6 +55,7 @@ class ElementsFoot(FootMedium):
     normal: Float[Array, "e 3"]
     area: Float[Array, " e"]  # m2
     moments: Float[Array, "e 3 3"]  # m2
+    corners: Float[Array, "e c 3"] | None  # m, from the centres, where elements are felt as far as these reach
     clearance: Float[Array, ""]  # m, of the body's origin over the point whose depth is given
     half_width: Float[Array, ""]  # m
     is_ball: bool = eqx.field(static=True)
@@ -168,7 +169,8 @@ class ElementsFoot(FootMedium):
         up = rotation[2]
         lean = (moments * up).sum(-1)
         level = foot.depth - self.clearance.astype(dtype)
-        depth, shift, share = submerged(level - arm[:, 2], (lean * up).sum(-1))
+        reach = None if self.corners is None else (in_precision(self.corners, dtype) * -up).sum(-1).max(-1)
+        depth, shift, share = submerged(level - arm[:, 2], (lean * up).sum(-1), reach)
         lower = (lean[:, None, :] * rotation).sum(-1) * shift[:, None]
         return InGround(arm - lower, normal, depth, share)
 

@@ -80,12 +80,14 @@ class ElementsLaw(Law):
         return linear if self.lever is None else linear + (self.lever * twist[size:]).sum(-1)
 
     def _parts(self, velocity):
-        """x, dx/dv, Qv and the rounded root of every element."""
+        """x, dx/dv, Qv over the rounded root and one over that root, of every element. Quotients take longest: few."""
         if self.motion is not None:
             velocity = velocity - self.motion.flow[:, None] * self.motion.normal
         pushed = (self.square * velocity[:, None, :]).sum(-1)
         root = jnp.sqrt((velocity * pushed).sum(-1) + self.rounding**2 + TINY)
-        return (self.centre * velocity).sum(-1) + root, self.centre + pushed / root[:, None], pushed, root
+        inverse = 1 / root
+        along = pushed * inverse[:, None]
+        return (self.centre * velocity).sum(-1) + root, self.centre + along, along, inverse
 
     def potential(self, twist):
         velocity = self.velocities(twist)
@@ -111,13 +113,12 @@ class ElementsLaw(Law):
 
     def response(self, twist):
         velocity = self.velocities(twist)
-        x, slope, pushed, root = self._parts(velocity)
-        corner = x * x + self.rounding**2 + TINY
-        rim = jnp.sqrt(corner)
-        share, bend = (1 + x / rim) / 2, (self.rounding**2 + TINY) / (2 * rim * corner)
+        x, slope, along, inverse = self._parts(velocity)
+        soft = self.rounding**2 + TINY
+        rim = 1 / jnp.sqrt(x * x + soft)
+        share, bend = 0.5 + 0.5 * x * rim, 0.5 * soft * rim * rim * rim
         # Sums of products rather than matrix products: XLA fuses them into one kernel for all feet.
-        along = pushed / root[:, None]
-        flat = (share / root)[:, None, None]
+        flat = (share * inverse)[:, None, None]
         local = bend[:, None, None] * slope[:, :, None] * slope[:, None, :]
         local = local + flat * (self.square - along[:, :, None] * along[:, None, :])
         force = -share[:, None] * slope

@@ -129,26 +129,34 @@ class Elements(Medium):
         return cls(scale_of_grains(density, np.tan(friction_angle)), density=density, **options)
 
     def for_foot(self, shape: Shape, planar: bool) -> ElementsFoot:
-        return self._on(surface_of(shape, planar, self.count, self.closed), shape, planar)
+        return self._under([shape], planar, self.closed)[0]
 
     def on_any_side(self) -> Elements:
         return dataclasses.replace(self, closed=True)
 
     def under_feet(self, shapes: Sequence[Shape], planar: bool) -> Sequence[FootMedium]:
-        surfaces = [surface_of(shape, planar, self.count, self.closed) for shape in shapes]
-        most = max(len(surface.area) for surface in surfaces)
-        return [self._on(padded(one, most), shape, planar) for one, shape in zip(surfaces, shapes, strict=True)]
+        return self._under(shapes, planar, self.closed)
 
     def for_body(self, shape: Shape, planar: bool) -> ElementsFoot:
-        return self.for_foot(shape, planar)
+        return self._under([shape], planar, True)[0]
 
     def under_bodies(self, shapes: Sequence[Shape], planar: bool) -> Sequence[FootMedium]:
-        return self.under_feet(shapes, planar)
+        return self._under(shapes, planar, True)
 
-    def _on(self, surface: Surface, shape: Shape, planar: bool) -> ElementsFoot:
+    def _under(self, shapes: Sequence[Shape], planar: bool, to_corners: bool) -> list[ElementsFoot]:
+        surfaces = [surface_of(shape, planar, self.count, self.closed) for shape in shapes]
+        most = max(len(surface.area) for surface in surfaces)
+        of_shapes = zip(surfaces, shapes, strict=True)
+        return [self._on(padded(one, most), shape, planar, to_corners) for one, shape in of_shapes]
+
+    def _on(self, surface: Surface, shape: Shape, planar: bool, to_corners: bool = False) -> ElementsFoot:
+        """to_corners: whether elements are felt as far as their corners reach, as those of bodies are, which come down
+        on any side; the few millimetres of feet on their soles are not worth the time."""
+        fields = {name: as_float(field) for name, field in surface._asdict().items() if name != "corners"}
         return ElementsFoot(
             medium=self,
-            **{name: as_float(field) for name, field in surface._asdict().items()},
+            **fields,
+            corners=as_float(surface.corners) if to_corners else None,
             clearance=as_float(shape.clearance),
             half_width=as_float(shape.half_width),
             is_ball=shape.is_ball,

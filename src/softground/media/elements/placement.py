@@ -6,7 +6,7 @@ numbers, the place over the size of the body and the normal, so that a sole is n
 are their own mirror images forwards and sideways a quarter is gathered, and mirrored.
 
 An element keeps area, centroid, mean normal and the second moments of its panels' places: the last say over which range
-of depths it reaches when it is only partly in the ground.
+of depths it spreads when it is only partly in the ground. How far it reaches down then say a few of its corners.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from softground.robots.shapes import Panels, Shape
+from softground.robots.shapes.rolling_points import directions
 
 FACING = 2.0
 """Length that a normal has beside places in units of the body's size."""
@@ -23,6 +24,11 @@ FACING = 2.0
 THIN = 0.06
 """Greatest distance (rms) between the panels of an element along its normal, of the body's size: a body of many parts
 has more elements than it was asked for, up to twice as many."""
+
+CORNERS = 8
+"""Points of an element that say how far it reaches."""
+LOOKS = 100
+"""Directions in which these are sought."""
 
 
 class Surface(NamedTuple):
@@ -32,6 +38,7 @@ class Surface(NamedTuple):
     normal: np.ndarray  # (e, 3) outward unit vectors
     area: np.ndarray  # (e,) m2
     moments: np.ndarray  # (e, 3, 3) m2: mean of y y' over the element, y from its centre
+    corners: np.ndarray  # (e, CORNERS, 3) m, from its centre: the outermost of its points
 
 
 def gathered(shape: Shape, count: int, closed: bool = False) -> Surface:
@@ -69,7 +76,8 @@ def _gathered(panels: Panels, count: int, most: int) -> Surface:
 def _with_mirror_image(half: Surface, axis: int) -> Surface:
     """A surface and its mirror image in the plane normal to `axis`."""
     flip = np.where(np.arange(3) == axis, -1.0, 1.0)
-    image = Surface(half.centre * flip, half.normal * flip, half.area, half.moments * flip * flip[:, None])
+    moments = half.moments * flip * flip[:, None]
+    image = Surface(half.centre * flip, half.normal * flip, half.area, moments, half.corners * flip)
     return Surface(*(np.concatenate(pair) for pair in zip(half, image, strict=True)))
 
 
@@ -111,7 +119,7 @@ def _halves(features: np.ndarray, area: np.ndarray, group: np.ndarray, axis: int
 
 
 def _element(panels: Panels, group: np.ndarray):
-    """Centre, normal, area and second moments of a group of panels."""
+    """Centre, normal, area, second moments and corners of a group of panels."""
     area, edges = panels.area[group], panels.edges[group]
     total = area.sum()
     centre = area @ panels.centre[group] / total
@@ -120,4 +128,17 @@ def _element(panels: Panels, group: np.ndarray):
     # A panel is a parallelogram: along each of its sides it spreads evenly, with variance (half side)^2 / 3.
     within = np.einsum("p,pai,paj->ij", area, edges, edges) / 3
     moments = (np.einsum("p,pi,pj->ij", area, off, off) + within) / total
-    return centre, normal / np.linalg.norm(normal), total, moments
+    sides = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
+    vertices = (off[:, None] + np.einsum("sa,pai->psi", sides, edges)).reshape(-1, 3)
+    return centre, normal / np.linalg.norm(normal), total, moments, _outermost(vertices)
+
+
+def _outermost(points: np.ndarray) -> np.ndarray:
+    """Those of the points (CORNERS, 3) that reach farthest: one by one the one that is farthest beyond those before, in
+    the direction in which any is."""
+    heights = points @ directions(LOOKS).T
+    chosen = [int((points**2).sum(1).argmax())]
+    while len(chosen) < CORNERS:
+        beyond = heights - heights[chosen].max(0)
+        chosen.append(int(np.unravel_index(beyond.argmax(), beyond.shape)[0]))
+    return points[chosen]

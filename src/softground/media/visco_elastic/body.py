@@ -19,7 +19,7 @@ the ground never gives more than it was given, whatever the body does.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import equinox as eqx
 import jax
@@ -43,6 +43,10 @@ def slope_of(stiffness, damping, dt):
     return jnp.maximum(damping, dt * stiffness / 2)
 
 
+def _in_components(arm: Float[Array, "p 3 6"], kind: str) -> Float[Array, "p 3 n"]:
+    return arm if kind == "spatial" else arm[..., COMPONENTS[kind]]
+
+
 class BodyMemory(eqx.Module):
     """What the ground remembers of a body's points."""
 
@@ -53,6 +57,8 @@ class BodyMemory(eqx.Module):
 
 class ViscoElasticBody(FootMedium):
     """The springs and dampers under one body: the fields of `RollingPoints`."""
+
+    at_points: ClassVar[bool] = True
 
     medium: ViscoElastic
     centre: Float[Array, "p 3"]
@@ -86,7 +92,7 @@ class ViscoElasticBody(FootMedium):
         return FrictionLaw(
             offset=areas[:, None] * wanted,
             slope=areas * slope,
-            arm=velocity_map(arms)[..., COMPONENTS[self.kind]],
+            arm=_in_components(velocity_map(arms), self.kind),
             bound=self.medium.friction * carried,
         )
 
@@ -104,7 +110,8 @@ class ViscoElasticBody(FootMedium):
         short = (depth - way > normal) & (lost > 0)
         longer = jnp.sqrt(jnp.where(short, normal**2 + lost, 1.0))
         normal = jnp.where(short, jnp.minimum(depth - way, longer), normal)
-        return BodyMemory(jnp.concatenate([along, normal[:, None]], -1) @ foot.surface.T, areas, force[:, 2])
+        stretched = jnp.concatenate([along, normal[:, None]], -1)
+        return BodyMemory((stretched[:, None, :] * foot.surface).sum(-1), areas, force[:, 2])
 
     def untouched(self, memory: BodyMemory) -> BodyMemory:
         return jax.tree.map(jnp.zeros_like, memory)
@@ -121,7 +128,7 @@ class ViscoElasticBody(FootMedium):
         squared = (down * up).sum(-1)
         round_ = squared > 0
         size = jnp.sqrt(jnp.where(round_, squared, 1.0))
-        arms = (self.centre - down / size[:, None]) @ foot.rotation.T
+        arms = ((self.centre - down / size[:, None])[:, None, :] * foot.rotation).sum(-1)
         areas = self.width * jnp.where(round_, size, 0.0) - (self.vector_area * up).sum(-1)
         return arms, jnp.maximum(areas, LEAST_AREA)
 
@@ -134,7 +141,7 @@ class ViscoElasticBody(FootMedium):
         Springs whose area changed, because the body turned, keep the energy that they had, at most: stretch^2 area.
         """
         depth = self._depths(foot, arms)
-        kept = memory.stretch @ foot.surface
+        kept = (memory.stretch[:, None, :] * foot.surface.T).sum(-1)
         known = memory.area > 0
         share = jnp.sqrt(jnp.where(known, memory.area / areas, 1.0))
         # Where the surface curves a spring that was stretched along it may seem to pull.

@@ -9,7 +9,6 @@ so the force P(y) is the negative gradient of the convex potential
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Float
 
@@ -30,41 +29,47 @@ class FrictionLaw(Law):
 
     def point_forces(self, twist: Float[Array, " n"]) -> Float[Array, "p 3"]:
         """Force on each point, N, surface frame."""
-        return jax.vmap(bounded_force)(self._wanted(twist), self.bound)[0]
+        return bounded_force(self._wanted(twist), self.bound)[0]
 
     def potential(self, twist):
         wanted = self._wanted(twist)
-        force, _ = jax.vmap(bounded_force)(wanted, self.bound)
+        force, _ = bounded_force(wanted, self.bound)
         return (((wanted - force / 2) * force).sum(-1) / self.slope).sum()
 
     def wrench(self, twist):
         return (self.arm * self.point_forces(twist)[:, :, None]).sum((0, 1))
 
     def response(self, twist):
-        force, rate = jax.vmap(bounded_force)(self._wanted(twist), self.bound)
+        force, rate = bounded_force(self._wanted(twist), self.bound)
         wrench = (self.arm * force[:, :, None]).sum((0, 1))
-        stiff = self.slope[:, None, None] * (rate @ self.arm)
-        return wrench, jnp.einsum("pci,pcj->ij", self.arm, stiff)
+        # Sums of products rather than matrix products: native code makes loops over the points of them.
+        stiff = self.slope[:, None, None] * (rate[:, :, :, None] * self.arm[:, None]).sum(2)
+        return wrench, (self.arm[:, :, :, None] * stiff[:, :, None, :]).sum((0, 1))
 
 
-def bounded_force(wanted: Float[Array, "3"], bound: Float[Array, ""]):
-    """Nearest force (N) that pushes (z >= 0) and is tangentially within the bound, and its symmetric derivative."""
-    tangential, normal = wanted[:2], wanted[2]
-    squared = (tangential**2).sum()
+def bounded_force(wanted: Float[Array, "*p 3"], bound: Float[Array, "*p"]):
+    """Nearest forces (N) that push (z >= 0) and are tangentially within the bounds, and their symmetric derivatives."""
+    tangential, normal = wanted[..., :2], wanted[..., 2]
+    squared = (tangential**2).sum(-1)
     size = jnp.sqrt(jnp.where(squared > 0, squared, 1.0))
-    sticks = squared <= bound**2
+    sticks, pushes = squared <= bound**2, normal > 0
     share = jnp.where(sticks, 1.0, bound / size)
-    pushes = normal > 0
-    force = jnp.concatenate([share * tangential, jnp.where(pushes, normal, 0.0)[None]])
-    along = tangential / size
+    force = jnp.concatenate([share[..., None] * tangential, jnp.where(pushes, normal, 0.0)[..., None]], -1)
     # A slipping force keeps its size and turns with the wanted one.
-    turning = jnp.eye(2, dtype=wanted.dtype) - jnp.where(sticks, 0.0, 1.0) * along[:, None] * along
-    rate = jnp.zeros((3, 3), wanted.dtype).at[:2, :2].set(share * turning)
-    return force, rate.at[2, 2].set(jnp.where(pushes, 1.0, 0.0))
+    x, y = tangential[..., 0] / size, tangential[..., 1] / size
+    slips, zero = jnp.where(sticks, 0.0, 1.0), jnp.zeros_like(size)
+    across = -share * slips * x * y
+    rows = (
+        (share * (1 - slips * x * x), across, zero),
+        (across, share * (1 - slips * y * y), zero),
+        (zero, zero, jnp.where(pushes, 1.0, 0.0)),
+    )
+    return force, jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def velocity_map(arms: Float[Array, "p 3"]) -> Float[Array, "p 3 6"]:
     """Velocity of points at `arms` from the origin, per unit twist (linear, angular) of the origin."""
-    identity = jnp.broadcast_to(jnp.eye(3, dtype=arms.dtype), (len(arms), 3, 3))
-    spin = -jnp.cross(arms[:, None, :], identity)  # row i: d(omega x r)/d omega_i = e_i x r
-    return jnp.concatenate([identity, jnp.swapaxes(spin, -1, -2)], -1)
+    x, y, z = arms[:, 0], arms[:, 1], arms[:, 2]
+    one, zero = jnp.ones_like(x), jnp.zeros_like(x)
+    rows = ((one, zero, zero, zero, z, -y), (zero, one, zero, -z, zero, x), (zero, zero, one, y, -x, zero))
+    return jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)

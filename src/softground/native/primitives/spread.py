@@ -248,6 +248,38 @@ def _transpose(rounds: _Rounds, equation, array: Spread) -> Spread:
     return Spread(array.operands.transpose(order), order.index(array.axis))
 
 
+def _slice(rounds: _Rounds, equation, array: Spread) -> Spread:
+    starts, stops = list(equation.params["start_indices"]), list(equation.params["limit_indices"])
+    strides = list(equation.params["strides"] or (1,) * len(starts))
+    whole = 0, equation.invars[0].aval.shape[array.axis], 1
+    if (starts[array.axis], stops[array.axis], strides[array.axis]) != whole:
+        raise NoLoop("a part of the long axis")
+    stops[array.axis] = 1
+    return Spread(array.operands[tuple(map(slice, starts, stops, strides))], array.axis)
+
+
+def _joined(place: str, join: Callable[..., Operands], adds_axis: bool):
+    """Arrays side by side along another axis than the long one."""
+
+    def rule(rounds: _Rounds, equation, *arrays: Operands | Spread) -> Spread:
+        axes, along = {x.axis for x in arrays if isinstance(x, Spread)}, equation.params[place]
+        if len(axes) > 1 or (not adds_axis and along in axes):
+            raise NoLoop("arrays side by side along their long axes")
+        (axis,) = axes
+        columns = [x.operands if isinstance(x, Spread) else rounds.of_array(x, axis).operands for x in arrays]
+        return Spread(join(columns, along), axis + (adds_axis and along <= axis))
+
+    return rule
+
+
+def _unstack(rounds: _Rounds, equation, array: Spread) -> list[Spread]:
+    along = equation.params["axis"]
+    if along == array.axis:
+        raise NoLoop("the long axis, taken apart")
+    axis = array.axis - (along < array.axis)
+    return [Spread(np.asarray(x, object), axis) for x in np.moveaxis(array.operands, along, 0)]
+
+
 def _reduction(joint: Joint):
     def rule(rounds: _Rounds, equation, array: Spread) -> Operands | Spread:
         if equation.outvars[0].aval.dtype.kind != "f":
@@ -267,6 +299,10 @@ RULES = {
     "reshape": _reshape,
     "squeeze": _reshape,
     "transpose": _transpose,
+    "slice": _slice,
+    "concatenate": _joined("dimension", np.concatenate, adds_axis=False),
+    "stack": _joined("axis", np.stack, adds_axis=True),
+    "unstack": _unstack,
     "reduce_sum": _reduction("add"),
     "reduce_max": _reduction("max"),
 }

@@ -167,6 +167,11 @@ class Shape:
         """Points on which it can stand, those of feet that are parts of it left out."""
         return self.rolling_points()
 
+    def points_with_walls(self) -> RollingPoints:
+        """Points that can be its lowest, those of walls that end at feet too: where it stands on none of them, its
+        surface may be in the ground."""
+        return self.rolling_points()
+
     @property
     def is_solid(self) -> bool:
         """Whether it can be a part of a body."""

@@ -108,7 +108,7 @@ class Compound(Shape):
         own = [part for part in self.parts if not part.is_foot]
         panels = [part.panels(refine) for part in own]
         kept = [
-            Panels(*(field[~self._covered(part, lambda other, at=one: other.contains(at.centre))] for field in one))
+            Panels(*(field[~self._covered(part, lambda other, at=one: _hides(other, at.centre))] for field in one))
             for part, one in zip(own, panels, strict=True)
         ]
         found = joined_panels(*kept) if kept else _SPECK
@@ -123,6 +123,15 @@ class Compound(Shape):
     def rolling_points(self, sole: bool = True) -> RollingPoints:
         """Points of all parts, those inside other parts left out."""
         return self._points(self.parts)
+
+    def points_with_walls(self) -> RollingPoints:
+        points = self.rolling_points()
+        if not any(part.is_foot for part in self.parts):
+            return points
+        panels = self.panels()
+        sides = panels.edges[:, 0] + panels.edges[:, 1], panels.edges[:, 0] - panels.edges[:, 1]
+        found = np.concatenate([panels.centre + sign * side for side in sides for sign in (1, -1)])
+        return joined_points(points, corners(found, np.zeros_like(found)))
 
     def points_beside_feet(self) -> RollingPoints:
         found = self._points(tuple(part for part in self.parts if not part.is_foot))
@@ -163,6 +172,11 @@ class Compound(Shape):
                 for part in values["parts"]
             )
         )
+
+
+def _hides(part: Part, points: np.ndarray) -> np.ndarray:
+    """Which points of a surface are inside a part, or, of a foot, nearly: a foot is often a part of its body too."""
+    return part.contains(points, WITHIN if part.is_foot else 0.0)
 
 
 def _holds(part: Part, points: RollingPoints) -> np.ndarray:
