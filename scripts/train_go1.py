@@ -1,4 +1,4 @@
-"""Go1 learns to walk on sand, and on firm ground; both policies are then judged on grounds that neither has seen.
+"""Go1 learns to walk on sand, and on firm ground; both policies are then judged on what they know and what they do not.
 
     python scripts/train_go1.py FOLDER --seconds 240            # trains both, then judges
     python scripts/train_go1.py FOLDER --only sand              # one of them

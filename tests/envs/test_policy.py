@@ -87,3 +87,10 @@ def test_episodes_are_counted_and_repeat():
 def test_layers_that_do_not_fit_are_refused():
     with pytest.raises(OptionError, match="layer 1 of a policy must take 4 numbers"):
         Policy(jnp.zeros(2), jnp.ones(2), [(jnp.zeros((4, 2)), jnp.zeros(4)), (jnp.zeros((3, 5)), jnp.zeros(3))])
+
+
+@pytest.mark.parametrize("name", ["go1_sand", "go1_firm"])
+def test_shipped_policies_fit_their_task(name):
+    policy = Policy.load(name)
+    policy.check_fits(make("go1"))
+    assert policy.card["trainer"].startswith("rsl-rl-lib")

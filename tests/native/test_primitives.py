@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from softground.native.errors import NotNative
 from softground.native.primitives.functions import inner_jaxprs
@@ -37,6 +38,8 @@ def _(axis_size, in_batched, x):
 UNARY = ("neg", "abs", "sign", "floor", "ceil", "round", "exp", "expm1", "sin", "cos", "tan", "tanh", "logistic")
 UNARY += ("square", "exp2", "cbrt", "sinh", "cosh", "is_finite", "stop_gradient")
 POSITIVE = ("sqrt", "rsqrt", "log", "log1p", "asin", "acos", "atan")
+#: How several devices hold an array, here one; trainers say so of what they hand to `vmap`.
+EVERYWHERE = NamedSharding(jax.make_mesh((1,), ("i",), axis_types=(AxisType.Explicit,)), PartitionSpec())
 
 CASES = {
     **{name: (getattr(lax, name), X) for name in UNARY},
@@ -125,6 +128,7 @@ CASES = {
     "checkpoint": (jax.checkpoint(jnp.sin), X),
     "optimization_barrier": (lax.optimization_barrier, X),
     "reduce_precision": (lambda x: lax.reduce_precision(x, 11, 52), X),
+    "reshard": (lambda x: jax.sharding.reshard(x, EVERYWHERE), X),
     "platform": (lambda x: lax.platform_dependent(x, cpu=jnp.sin, default=jnp.cos), X),
     "cond": (lambda x: lax.cond(x[0, 0] > 0, jnp.sin, jnp.cos, x), X),
     "while": (lambda x: lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * x), (0, x)), X),

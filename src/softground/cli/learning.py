@@ -118,7 +118,12 @@ def train(
     "then   [bold]softground view walk.nc[/]"
 )
 def play(
-    policy: Annotated[Path, typer.Argument(help="Policy file (.npz), written by softground train.")],
+    policy: Annotated[
+        Path,
+        typer.Argument(
+            help="Policy file (.npz), written by softground train; or go1_sand, go1_firm, which are shipped."
+        ),
+    ],
     ground: Annotated[
         list[str] | None,
         typer.Option(

@@ -23,6 +23,8 @@ from softground.envs.environment import Environment
 from softground.errors import FileFormatError, OptionError, unknown_name
 from softground.whole_file import write_whole
 
+#: Folder of the policies that come with the package.
+SHIPPED = Path(__file__).parent / "policies"
 FORMAT = "softground policy 1"
 ACTIVATIONS = {"elu": jax.nn.elu, "swish": jax.nn.swish, "relu": jax.nn.relu, "tanh": jnp.tanh}
 
@@ -96,7 +98,12 @@ class Policy(eqx.Module):
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
-        """From a file; FileFormatError if it is not one of ours, or of another version."""
+        """From a file, or one of those that are shipped by its name ("go1_sand", "go1_firm").
+
+        FileFormatError if it is not one of ours, or of another version.
+        """
+        shipped = (SHIPPED / Path(path).name).with_suffix(".npz")
+        path = shipped if not Path(path).exists() and str(path) == shipped.stem and shipped.exists() else path
         try:
             with np.load(path, allow_pickle=False) as file:
                 arrays = dict(file)
