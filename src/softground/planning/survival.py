@@ -22,7 +22,7 @@ class Survival:
 
     feedback: bool
     push: float  # m/s
-    strength: float  # of the ground, in that of the plan's
+    strength: float  # of the ground, a factor on the plan's
     stayed: int
     replays: int
     speed_kept: float  # mean share, of those that stayed up; nan where none did
@@ -53,7 +53,11 @@ def survival(
     dt: float = TIME_STEP,
     eps: float = EPS,
 ) -> list[Survival]:
-    """Replays of a plan for all seeds, with feedback and without, see `replay` for the rest."""
+    """Replays of a plan for all seeds, with feedback and without.
+
+    push: spread of the base's velocity at the start (m/s). strength: factor on that of the plan's ground. dt: time step
+    (s). eps: temperature of the ground (W).
+    """
     result = []
     for feedback in (True, False):
         follower = follower_of(plan, feedback=feedback, dt=dt)
