@@ -55,7 +55,7 @@ def survival(
 ) -> list[Survival]:
     """Replays of a plan for all seeds, with feedback and without.
 
-    push: spread of the base's velocity at the start (m/s). strength: factor on that of the plan's ground. dt: time step
+    push: change of the base's velocity (m/s), see `replay`. strength: factor on that of the plan's ground. dt: time step
     (s). eps: temperature of the ground (W).
     """
     result = []
