@@ -43,7 +43,9 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'
 	@touch $@
 
-demo: setup ## Run the demonstration
+# The demonstration needs no tests, and so none of what they need (PyTorch among it).
+demo: ## Run the demonstration
+	@test -x $(BIN)/softground || $(MAKE) --no-print-directory setup EXTRAS=robots
 	@$(BIN)/softground demo
 
 # A taste of every layer, for the habit of running it: what is fast, and fails first when something basic breaks.
