@@ -55,8 +55,8 @@ def survival(
 ) -> list[Survival]:
     """Replays of a plan for all seeds, with feedback and without.
 
-    push: change of the base's velocity (m/s), see `replay`. strength: factor on that of the plan's ground. dt: time step
-    (s). eps: temperature of the ground (W).
+    push: change of the base's velocity (m/s), see `replay`. strength: factor on that of the plan's ground. dt: time
+    step (s). eps: temperature of the ground (W).
     """
     result = []
     for feedback in (True, False):
