@@ -9,8 +9,8 @@ from scipy import stats
 
 import softground as sg
 from softground.envs import TASKS, AutoReset, Grounds, make
-from softground.envs.playing import wilson
 from softground.errors import OptionError
+from softground.runs.verdict import wilson
 
 from .env_cases import FOOT
 

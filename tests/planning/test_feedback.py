@@ -13,7 +13,8 @@ from softground.errors import OptionError
 from softground.planning import solve
 from softground.planning.feedback import deviation, linearised, regulator
 from softground.planning.replay import _pushed, follower_of, replayed
-from softground.planning.survival import survival, wilson
+from softground.planning.survival import survival
+from softground.runs.verdict import wilson
 from softground.simulation import Simulator
 
 from .foot_problem import foot_problem, level_flight

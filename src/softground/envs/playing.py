@@ -19,6 +19,7 @@ from softground.envs.observations import OBSERVATIONS
 from softground.envs.policy import Policy
 from softground.envs.task import Task
 from softground.errors import OptionError
+from softground.runs.verdict import wilson
 from softground.simulation import Control
 from softground.simulation.simulator import State as Physics
 from softground.surfaces import Surface
@@ -94,14 +95,6 @@ class Episodes(NamedTuple):
             found[name] = float(values.mean()) if len(values) else None
             found[f"{name}_half_width"] = None if half is None else float(half)
         return found
-
-
-def wilson(successes: int, trials: int) -> tuple[float, float]:
-    """95 % interval of a share, after Wilson (1927): right also near 0 and 1."""
-    share, z = successes / trials, TWO_SIDED
-    middle = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
-    half = z / (1 + z**2 / trials) * np.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
-    return float(middle - half), float(middle + half)
 
 
 def evaluate(

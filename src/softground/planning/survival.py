@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softground.planning.replay import EPS, TIME_STEP, follower_of, replayed
+from softground.runs.verdict import wilson
 
 if TYPE_CHECKING:
     from softground.planning.plan import Plan
-
-NORMAL_95 = 1.959964
 
 
 @dataclass(frozen=True)
@@ -66,16 +65,3 @@ def survival(
         kept = float(np.mean(stayed)) if stayed else float("nan")
         result.append(Survival(feedback, push, strength, len(stayed), len(reports), kept))
     return result
-
-
-def wilson(successes: int, trials: int, z: float = NORMAL_95) -> tuple[float, float]:
-    """Wilson's interval of a share of successes.
-
-    >>> [round(end, 3) for end in wilson(20, 20)]
-    [0.839, 1.0]
-    """
-    share = successes / trials
-    middle = share + z**2 / (2 * trials)
-    half = z * np.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
-    whole = 1 + z**2 / trials
-    return max((middle - half) / whole, 0.0), min((middle + half) / whole, 1.0)

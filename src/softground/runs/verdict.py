@@ -150,3 +150,21 @@ def troubles(run: Run) -> list[str]:
             "the medium's data: forces there are extrapolated"
         )
     return lines
+
+
+#: Of a normal distribution: 95 % lie within so many deviations.
+_NORMAL_95 = 1.959964
+
+
+def wilson(successes: int, trials: int, z: float = _NORMAL_95) -> tuple[float, float]:
+    """Interval of a share of successes at 95 %, after Wilson (1927): right also near 0 and 1.
+
+    >>> from softground.runs.verdict import wilson
+    >>> [round(end, 3) for end in wilson(20, 20)]
+    [0.839, 1.0]
+    """
+    share = successes / trials
+    middle = share + z**2 / (2 * trials)
+    half = z * np.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
+    whole = 1 + z**2 / trials
+    return max((middle - half) / whole, 0.0), min((middle + half) / whole, 1.0)
