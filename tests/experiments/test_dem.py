@@ -13,7 +13,8 @@ from softground.experiments.rigs.dem import Container, DemRig, Grains, bed
 from softground.experiments.rigs.dem import push as pushing
 from softground.experiments.rigs.dem.engine import FootPath, GrainBox
 from softground.experiments.rigs.dem.push import Push
-from softground.robots.shapes import Box, Cylinder, Sphere
+from softground.experiments.rigs.dem.rolling import Roll, rolled
+from softground.robots.shapes import Box, Cylinder, HalfCylinder, Sphere
 
 GRAINS = Grains()
 WEIGHT = GRAINS.mass * 9.81
@@ -153,7 +154,7 @@ def test_what_the_rig_cannot_do_it_says(rig):
         rig.record(Motion(Pose(0.03), (0, 0.1, 0, 0, 0, 0), 0.4), seed=1)
     with pytest.raises(ExperimentError, match="floor"):
         rig.record(Motion(Pose(0.19), (0, 0, -0.2, 0, 0, 0), 0.4), seed=1)
-    with pytest.raises(ExperimentError, match="cylinders and boxes"):
+    with pytest.raises(ExperimentError, match="half-cylinders and boxes"):
         DemRig(Sphere(0.05))
     with pytest.raises(ExperimentError, match="modulus must be positive"):
         Grains(modulus=-1.0)
@@ -173,3 +174,16 @@ def test_a_foot_is_pushed_at_any_speed_and_tilt(rig):
     assert found[tilted][4:, 2].mean() < 0 < found[tilted][4:, 1].mean()  # lifted in front: turned back, about -y
     with pytest.raises(ExperimentError, match="meets the floor"):
         pushing.pushed(rig, Push(depth=0.19))
+
+
+def test_a_round_foot_that_spins_is_pushed_ahead(rig):
+    """Level at one depth: a foot that slips meets the grains; the faster it turns, the less they hold it back."""
+    foot = replace(rig, foot=HalfCylinder(0.06, 0.12))
+    slips, rolls, spins = (rolled(foot, Roll(0.0, turning, 0.03, 0.04)) for turning in (0.0, 1.0, 3.0))
+    ahead = [one.wrench[one.ahead > 0.02, 0].mean() for one in (slips, rolls, spins)]
+    assert ahead[0] < ahead[1] < ahead[2]
+    assert ahead[0] < 0
+    # Grains rub a foot that spins forwards about +y backwards about it.
+    assert spins.wrench[spins.ahead > 0.02, 2].mean() < slips.wrench[slips.ahead > 0.02, 2].mean()
+    with pytest.raises(ExperimentError, match="goes under"):
+        rolled(foot, Roll(depth=0.07))

@@ -17,11 +17,13 @@ import numpy as np
 
 from softground.errors import ExperimentError
 from softground.experiments.rigs.dem.grains import Grains
-from softground.robots.shapes import Box, Cylinder
+from softground.robots.shapes import Box, Cylinder, HalfCylinder
 
 #: Neighbours are listed up to this many radii beyond contact: the fastest of 0.2 to 0.5 for slow motion.
 SKIN = 0.3
 GRAVITY = 9.81  # m/s2
+Driven = Cylinder | Box | HalfCylinder
+"""Feet for which LAMMPS has a region."""
 
 
 def load_lammps():
@@ -48,6 +50,7 @@ class FootPath:
     velocity: np.ndarray  # (3,) m/s, of the sole's centre
     pitch_rate: float  # rad/s
     duration: float  # s
+    pivot: float = 0.0  # m over `start`, of the axis about which it pitches; `start` is its lowest point if it rolls
 
     def centre(self, time: float) -> np.ndarray:
         return self.start + time * self.velocity
@@ -125,7 +128,7 @@ class GrainBox:
     def _steps(self, count: int, prepare: bool = True) -> None:
         self._lammps.command(f"run {count} pre {'yes' if prepare else 'no'} post no")
 
-    def drive(self, foot: Cylinder | Box, path: FootPath, samples: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    def drive(self, foot: Driven, path: FootPath, samples: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Move a foot along a path; it appears at its start and is taken away at the end.
 
         Returns times (samples + 1,), s, and wrenches (samples + 1, 6) on the foot, N and N m, at the sole's
@@ -143,7 +146,7 @@ class GrainBox:
         self._lammps.commands_string("unfix foot\nregion foot delete")
         return np.array(times), np.array(wrenches)
 
-    def _place(self, foot: Cylinder | Box, path: FootPath) -> None:
+    def _place(self, foot: Driven, path: FootPath) -> None:
         x, y, z = path.start
         # LAMMPS turns the region about its place at time zero first and moves it then.
         self._lammps.commands_string(f"""
@@ -153,7 +156,7 @@ class GrainBox:
             variable foot_z equal {path.velocity[2]:.12g}*step*dt
             variable foot_pitch equal {path.pitch:.12g}+{path.pitch_rate:.12g}*step*dt
             region foot {REGIONS[type(foot)](foot, x, y, z)} side out &
-              move v_foot_x v_foot_y v_foot_z rotate v_foot_pitch {x:.12g} {y:.12g} {z:.12g} 0 1 0
+              move v_foot_x v_foot_y v_foot_z rotate v_foot_pitch {x:.12g} {y:.12g} {z + path.pivot:.12g} 0 1 0
             fix foot all wall/gran/region {self.grains.contact_law()} region foot contacts
         """)
 
@@ -176,5 +179,15 @@ def _block(foot: Box, x: float, y: float, z: float) -> str:
     return "block " + " ".join(f"{bound:.12g}" for bound in bounds)
 
 
-REGIONS: dict[type, Callable[[Any, float, float, float], str]] = {Cylinder: _cylinder, Box: _block}
+def _lying(foot: HalfCylinder, x: float, y: float, z: float) -> str:
+    """All of the cylinder: what is above its axis stays out of grains no deeper than its radius."""
+    side, height = foot.width / 2, z + foot.radius
+    return f"cylinder y {x:.12g} {height:.12g} {foot.radius:.12g} {y - side:.12g} {y + side:.12g}"
+
+
+REGIONS: dict[type, Callable[[Any, float, float, float], str]] = {
+    Cylinder: _cylinder,
+    Box: _block,
+    HalfCylinder: _lying,
+}
 """Feet for which LAMMPS has a region, in its words: the foot before it is turned, its sole's centre at (x, y, z)."""

@@ -17,9 +17,9 @@ from softground.errors import ExperimentError
 from softground.experiments.protocol import Motion, Recording
 from softground.experiments.rigs.base import Rig
 from softground.experiments.rigs.dem.bed import Bed, Container, settled_bed
-from softground.experiments.rigs.dem.engine import REGIONS, FootPath, GrainBox
+from softground.experiments.rigs.dem.engine import REGIONS, Driven, FootPath, GrainBox
 from softground.experiments.rigs.dem.grains import Grains
-from softground.robots.shapes import Box, Cylinder
+from softground.robots.shapes import Cylinder
 
 SAMPLES = 150
 """Wrenches recorded in a run."""
@@ -33,7 +33,7 @@ class DemRig(Rig):
 
     name: ClassVar[str] = "dem"
 
-    foot: Cylinder | Box = LONG_FOOT
+    foot: Driven = LONG_FOOT
     grains: Grains = field(default_factory=Grains)
     container: Container = field(default_factory=Container)
     approach_speed: float = 0.5  # m/s, down to the start of the path
@@ -43,7 +43,7 @@ class DemRig(Rig):
     def __post_init__(self):
         if type(self.foot) not in REGIONS:
             raise ExperimentError(
-                f"the DEM rig drives cylinders and boxes, got {self.foot!r}: use --rig rft for other feet"
+                f"the DEM rig drives cylinders, half-cylinders and boxes, got {self.foot!r}: use --rig rft for others"
             )
 
     def settings(self) -> dict[str, Any]:
