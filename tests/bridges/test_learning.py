@@ -10,8 +10,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs softground[rl]")
 pytest.importorskip("rsl_rl", reason="training needs softground[rl]")
 
+from softground.bridges.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
 from softground.bridges.rsl_rl import RslRlEnv, Settings, Training, train  # noqa: E402
-from softground.bridges.rsl_rl.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
 from softground.envs import Policy, make  # noqa: E402
 from softground.errors import FileFormatError, OptionError  # noqa: E402
 

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from rsl_rl.algorithms import PPO
 
-from softground.bridges.rsl_rl.checkpoint import load_checkpoint, save_checkpoint
+from softground.bridges.checkpoint import load_checkpoint, save_checkpoint
 from softground.bridges.rsl_rl.vec_env import RslRlEnv
 from softground.envs import AutoReset, Environment, Policy
 from softground.errors import OptionError

@@ -8,49 +8,39 @@ from __future__ import annotations
 
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
-from rich.console import Console
 
 from softground.bridges.side_pictures import blank
 from softground.envs import Environment, Policy, controller_of, evaluate, make
-from softground.errors import OptionError
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video
 from softground.papers.zhu2021 import gaits
-from softground.papers.zhu2021.table_one import STATED_VELOCITY_ERROR
+from softground.papers.zhu2021.policy_training import ALGORITHMS, Trained, check_installed, trained
+from softground.papers.zhu2021.table_one import SLOPES, STATED_VELOCITY_ERROR
+from softground.planning import library
+from softground.planning.guesses import down_sampled
+from softground.planning.trajectory import GaitMetrics, gait_metrics
 from softground.runs import Run
 from softground.runs.figures import COLOURS, STYLE
+from softground.surfaces import Plane
 
 STEPS, QUICK_STEPS = 1_000_000, 4096
 SEEDS, QUICK_SEEDS = (0, 1, 2), (0,)
-ALGORITHMS = {"PPO": "stable_baselines3", "TRPO": "sb3_contrib"}
 EPISODES = 20
 """Roll-outs of every trained policy."""
 STATED_STEPS = 50
 """Within which the paper's roll-outs ended."""
 BIN = 20_000
 """Steps over which a learning curve is averaged."""
-
-
-@dataclass(frozen=True)
-class Trained:
-    """What came of one training."""
-
-    algorithm: str
-    seed: int
-    steps: np.ndarray  # at which episodes ended
-    lengths: np.ndarray  # of these, actions
-    rewards: np.ndarray  # of these, sums
-    policy: Policy
+STANDS = 0.01
+"""Way (m) below which a robot has not moved."""
 
 
 def perform(options: Options) -> Findings:
-    _check_installed()
+    check_installed()
     steps, seeds = (QUICK_STEPS, QUICK_SEEDS) if options.quick else (STEPS, SEEDS)
     jobs = [(algorithm, seed) for algorithm in ALGORITHMS for seed in seeds]
     if options.workers > 1:
@@ -66,75 +56,29 @@ def perform(options: Options) -> Findings:
     return Findings(
         checks=checks(rows),
         metrics={"steps": steps, **rows},
-        tables=[Table("reinforcement", "PPO and TRPO on flat sand", [{"": name} | row for name, row in rows.items()])],
+        tables=[
+            Table(
+                "reinforcement",
+                "PPO and TRPO on flat sand, and the planner",
+                [*({"": name} | row for name, row in rows.items()), *planned_rows()],
+            )
+        ],
         figures={"reinforcement": figure(done)},
         videos={}
         if options.quick
         else {name: Video(runs[label], f"{label}, 1 M steps") for name, label in first.items()},
         notes=[
             gaits.STRENGTH_NOTE,
+            gaits.COST_NOTE,
+            f"Lengths are of {EPISODES} roll-outs of the mean action, from stances that differ by 0.01 rad; Mv and Mc "
+            "are of one from the stance, until the median length, at every tenth step, the 50 ms of a plan.",
             "stable-baselines3 and sb3-contrib with their default settings, in place of OpenAI's baselines, which are "
             "no longer kept; one robot, as there.",
             "Gains of the PD controller and the range of actions (+-0.5 rad about the stance) are ours: the paper does "
-            "not give them.",
+            "not give them. They are stiff, as RoboSimian's servos are: 0.02 to 0.12 rad from the reference "
+            "they reach the limit of 390 N m.",
         ],
     )
-
-
-def _check_installed() -> None:
-    try:
-        import sb3_contrib  # noqa: F401
-        import stable_baselines3  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise OptionError(f"this study needs the package {error.name}: pip install softground[baselines]") from error
-
-
-def trained(algorithm: str, seed: int, steps: int) -> Trained:
-    """Train one policy, and say on standard error how it goes."""
-    import importlib
-
-    import gymnasium
-    import torch
-    from stable_baselines3.common.callbacks import BaseCallback
-
-    import softground.bridges.gymnasium  # noqa: F401 - registers the environment
-
-    torch.set_num_threads(1)  # the networks are small
-    ended: list[tuple[int, float, float]] = []
-    console = Console(stderr=True, highlight=False)
-
-    class Diary(BaseCallback):
-        """Writes down the episodes that end."""
-
-        def _on_step(self) -> bool:
-            for info in self.locals["infos"]:
-                if "episode" in info:
-                    ended.append((self.num_timesteps, info["episode"]["l"], info["episode"]["r"]))
-            if self.num_timesteps % BIN == 0 and ended:
-                lengths = [length for at, length, _ in ended if at > self.num_timesteps - BIN]
-                console.print(
-                    f"{algorithm}, seed {seed}: {self.num_timesteps:,} of {steps:,} steps, episodes of "
-                    f"{np.mean(lengths or [0]):.0f} steps",
-                    soft_wrap=True,
-                )
-            return True
-
-    env = gymnasium.make("softground/RoboSimian-v0")
-    made = getattr(importlib.import_module(ALGORITHMS[algorithm]), algorithm)
-    model = made("MlpPolicy", env, seed=seed, device="cpu")
-    model.learn(steps, callback=Diary())
-    at, lengths, rewards = np.array(ended).reshape(-1, 3).T
-    return Trained(algorithm, seed, at, lengths, rewards, policy_of(model, make("robosimian")))
-
-
-def policy_of(model: Any, env: Environment) -> Policy:
-    """The mean action of a model of stable-baselines3 with its default network."""
-    state = {name: tensor.detach().cpu().numpy() for name, tensor in model.policy.state_dict().items()}
-    names = [f"mlp_extractor.policy_net.{k}" for k in (0, 2)] + ["action_net"]
-    layers = [(state[f"{name}.weight"], state[f"{name}.bias"]) for name in names]
-    size = env.observation_size["state"][0]
-    card = {"task": env.task.name, "observations": list(env.task.observations), "trainer": type(model).__name__}
-    return Policy(np.zeros(size), np.ones(size), layers, "tanh", card=card)
 
 
 def rolled_out(policy: Policy, env: Environment) -> Run:
@@ -146,24 +90,41 @@ def rolled_out(policy: Policy, env: Environment) -> Run:
 
 
 def measured(policy: Policy, env: Environment, run: Run) -> Row:
-    """Lengths of episodes, and Mv and Mc of the part of a roll-out that the endings leave."""
+    """Lengths of episodes, and Mv and Mc of the part of a roll-out that the endings leave, at the knots of a plan."""
     episodes = evaluate(policy, env, EPISODES, seed=1)
     steps = episodes.seconds / env.dt
-    end = max(1, int(np.median(steps)))
-    q, v = run["configuration"].values[:end], run["velocity"].values[:end]
-    power = np.abs(run["torque"].values[:end] * v[:, np.array(env.robot.actuated)]).sum()
-    way = float(q[-1, 0] - q[0, 0])
-    weight = float(env.robot.weight)
+    problem = gaits.problem_on(Plane())
+    every = round(problem.dt / env.dt)
+    knots = max(2, int(np.median(steps)) // every)
     return {
         "steps, median": float(np.median(steps)),
         "steps, longest": float(steps.max()),
         "survive 9 s": float(episodes.survived.mean()),
-        "way (m)": way,
-        "speed (m/s)": float(v[:, 0].mean()),
-        "Mv (m/s)": float(np.abs(v[:, 0] - gaits.SPEED).mean()),
-        "cost of transport": power * env.dt / (weight * way) if way > 0.01 else None,
+        **metrics_row(gait_metrics(problem, down_sampled(run, 0, every, knots))),
         "reward, mean": float(episodes.reward.mean()),
     }
+
+
+def metrics_row(metrics: GaitMetrics) -> Row:
+    """The paper's metrics of a motion; of one that goes nowhere there is no cost of the way."""
+    moves = metrics.distance > STANDS
+    return {
+        "way (m)": metrics.distance,
+        "speed (m/s)": metrics.speed,
+        "Mv (m/s)": metrics.velocity_error,
+        "Mc (1/s)": metrics.paper_cost if moves else None,
+        "cost of transport": metrics.cost_of_transport if moves else None,
+    }
+
+
+def planned_rows() -> list[Row]:
+    """The planner's gait on the same sand: the paper's, and the stride that is shipped."""
+    printed, problem = SLOPES[0.0], gaits.problem_on(Plane())
+    found = library.nearest(problem, 0.0)
+    assert printed is not None
+    assert found is not None
+    paper = {"Mv (m/s)": printed.velocity_error, "Mc (1/s)": printed.cost, "cost of transport": printed.cost * 0.05}
+    return [{"": "planned, paper"} | paper, {"": "planned, here"} | metrics_row(gait_metrics(problem, found[1]))]
 
 
 def checks(rows: dict[str, Row]) -> list[Check]:
@@ -189,19 +150,30 @@ def checks(rows: dict[str, Row]) -> list[Check]:
 
 
 def figure(done: list[Trained]) -> Figure:
-    """Lengths and rewards of episodes over the steps of training; a line a seed."""
+    """Lengths and rewards of episodes over the steps of training: the mean of the seeds, and from the least to the
+    greatest."""
     with matplotlib.rc_context(STYLE):
         result = blank(7.2, 2.5)
         panels = result.subplots(1, 2, sharex=True)
-        for one in done:
-            colour = COLOURS[list(ALGORITHMS).index(one.algorithm)]
-            for axes, values in zip(panels, (one.lengths, one.rewards), strict=True):
-                axes.plot(*_binned(one.steps, values), color=colour, lw=1, label=f"{one.algorithm} {one.seed}")
+        for algorithm, colour in zip(ALGORITHMS, COLOURS, strict=False):
+            own = [one for one in done if one.algorithm == algorithm]
+            for axes, what in zip(panels, ("lengths", "rewards"), strict=True):
+                at, curves = curves_of([(one.steps, getattr(one, what)) for one in own])
+                axes.plot(at, curves.mean(0), color=colour, lw=1.2, label=f"{algorithm}, {len(own)} seeds")
+                axes.fill_between(at, curves.min(0), curves.max(0), color=colour, alpha=0.2, lw=0)
         panels[0].axhline(STATED_STEPS, color="#888888", lw=0.8, ls=":")
         panels[0].set(xlabel="steps", ylabel="steps of an episode", yscale="log")
         panels[1].set(xlabel="steps", ylabel="reward of an episode")
         panels[0].legend(fontsize=6)
     return result
+
+
+def curves_of(seeds: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Steps, and means over `BIN` of them (seeds, bins), where every seed has episodes that ended."""
+    binned = [_binned(at, values) for at, values in seeds]
+    common = sorted(set.intersection(*(set(middles) for middles, _ in binned)))
+    rows = [values[np.isin(middles, common)] for middles, values in binned]
+    return np.array(common), np.array(rows)
 
 
 def _binned(at: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
