@@ -1,22 +1,30 @@
 """Record what `softground validate --grains` compares media with: a box foot pushed into grains simulated one by one.
 
-    python scripts/record_pushes.py --out FOLDER [--only pushes|second|wider|...] [--write]
+    python scripts/record_pushes.py --out FOLDER [--only pushes|second|wider|...] [--beds 9 10] [--write]
 
 Some 40 minutes on one core; needs LAMMPS. Every run is a file of the folder, and is not repeated if the command is
 given again. --write gathers them into the tables that the package ships. Written down before the runs: beds 1 to 4 are
 for fitting, 5 to 8 for judging; the foot comes down at 0.1 m/s, and upright also at 0.5, 1 and 2 m/s.
+
+Written down before the later runs, of which nothing had been seen: beds 9 to 11 judge feet tilted by 15, 20 and 30
+degrees (`other`); beds 11 and 12, wider and deeper, of grains ten and a hundred times as hard, judge speed (`hard`,
+`rigid`), from the surface to 100 mm, with the slow push into the same beds before they were hardened (`deep`).
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from softground.cache import cache_folder
 from softground.experiments.rigs.dem import Container, DemRig, Grains
+from softground.experiments.rigs.dem.bed import Bed, hardened
 from softground.experiments.rigs.dem.push import Push, pushed
 from softground.experiments.rigs.dem.second_step import push_again
 from softground.robots import Box
@@ -24,6 +32,7 @@ from softground.validation.pushes import SHIPPED as PUSHES
 from softground.validation.pushes import write_pushes
 from softground.validation.second_steps import SHIPPED as SECOND_STEPS
 from softground.validation.second_steps import write_second_steps
+from softground.whole_file import write_whole
 
 FOOT = Box(0.12, 0.10, 0.15)
 RIG = DemRig(FOOT, Grains(radius=0.008, modulus=8e6), Container(0.48, 0.38, 0.25))
@@ -37,11 +46,29 @@ FINER = replace(RIG, grains=replace(RIG.grains, radius=0.005, modulus=5e6), cont
 WIDER = replace(RIG, container=Container(0.62, 0.50, 0.36))
 SMOOTHER = replace(RIG, grains=replace(RIG.grains, friction=0.1))
 VARIANTS = {"wider": WIDER, "smoother": SMOOTHER, "finer": FINER, "stiffer": STIFFER}
+OTHER_TILTS, OTHER = (15.0, 30.0, 20.0), (9, 10, 11)  # degrees, beds
+DEEPER, HARD_BEDS = 0.10, (11, 12)  # m
+HARDER = {"hard": 8e7, "rigid": 8e8}  # Pa
 SECOND = DemRig(container=Container(0.5, 0.36, 0.2))
 STEPS = ((0.05, 0.0), (0.03, 0.0), (0.05, 0.12))  # m: depth of the first, distance of the second
 DEEP = 0.08  # m
 IDENTIFY = (1, 2)  # beds that footprints are identified on
 Job = tuple[str, Callable[[], dict[str, np.ndarray]]]
+
+
+@dataclass(frozen=True)
+class HardenedRig(DemRig):
+    """Beds poured of softer grains, which are then made harder."""
+
+    poured: Grains = RIG.grains
+
+    def bed(self, seed: int) -> Bed:
+        path = (self.cache or cache_folder()) / f"hardened-{self.grains.modulus:g}-{self.container.fill:g}-{seed}.npz"
+        if not path.exists():
+            found = hardened(replace(WIDER, cache=self.cache).bed(seed), self.grains.modulus)
+            write_whole(path, lambda file: np.savez(file, positions=found.positions, radii=found.radii))
+        with np.load(path) as kept:
+            return Bed(self.container, self.grains, kept["positions"], kept["radii"])
 
 
 def push_jobs(rig: DemRig, kind: str, seed: int, pushes) -> list[Job]:
@@ -80,6 +107,15 @@ def jobs(only: str | None) -> list[Job]:
             found += second_jobs(seed, STEPS[:2])
         for seed in (5, 6, 7):
             found += second_jobs(seed, STEPS)
+    for bed in OTHER:
+        if only in (None, "other"):
+            tilted = [Push(np.deg2rad(tilt), way, SLOW) for tilt in OTHER_TILTS for way in (0.0, OBLIQUE)]
+            found += push_jobs(RIG, "other", bed, (UPRIGHT[0], *tilted))
+    for bed in HARD_BEDS:
+        fast = [Push(0.0, 0.0, speed, DEEPER) for speed in FAST[::-1]]
+        for kind, pushes in {"hard": fast, "deep": [Push(0.0, 0.0, SLOW, DEEPER), fast[0]], "rigid": fast[:2]}.items():
+            if only in (None, kind):
+                found += push_jobs(RIGS[kind][1], kind, bed, pushes)
     for kind, rig in VARIANTS.items():
         if only in (None, kind):
             found += push_jobs(rig, kind, 1, UPRIGHT[::-1])
@@ -88,7 +124,11 @@ def jobs(only: str | None) -> list[Job]:
     return found
 
 
-RIGS = {"push": ("as planned", RIG), **{kind: (kind, rig) for kind, rig in VARIANTS.items()}}
+HARD = {
+    kind: HardenedRig(FOOT, replace(RIG.grains, modulus=modulus), WIDER.container) for kind, modulus in HARDER.items()
+}
+RIGS = {"push": ("as planned", RIG), "other": ("as planned", RIG), "deep": ("deep", WIDER)}
+RIGS |= {kind: (kind, rig) for kind, rig in (VARIANTS | HARD).items()}
 
 
 def write(folder: Path) -> None:
@@ -123,14 +163,18 @@ def write(folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder of the records")
-    parser.add_argument("--only", choices=("pushes", "second", *VARIANTS))
+    parser.add_argument("--only", choices=("pushes", "second", "other", "deep", *HARDER, *VARIANTS))
+    parser.add_argument("--beds", type=int, nargs="*", help="only runs in these beds")
     parser.add_argument("--write", action="store_true", help="write the tables of the package")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     for name, run in jobs(options.only):
         path = options.out / f"{name}.npz"
+        if options.beds and int(name.split("_")[1]) not in options.beds:
+            continue
         if not path.exists():
-            np.savez(path, **run())
+            found: dict[str, Any] = run()
+            write_whole(path, partial(np.savez, **found))
             print(name, flush=True)
     if options.write:
         write(options.out)

@@ -60,6 +60,16 @@ def test_the_bed_rests_level_and_dense(rig):
     assert rig.container.fill < grains.surface < grains.top < grains.surface + 4 * rig.grains.radius
 
 
+def test_a_bed_made_harder_rests_on_shallower_contacts():
+    """Of one grain on the floor: its weight is sqrt(R d) K_n d."""
+    start = bed.Bed(Container(), GRAINS, np.array([[0.0, 0.0, GRAINS.radius]]), np.array([GRAINS.radius]))
+    found = bed.hardened(start, 8 * GRAINS.modulus)
+    assert found.grains.modulus == pytest.approx(8 * GRAINS.modulus)
+    normal = 4 * found.grains.shear_modulus / (3 * (1 - GRAINS.poisson))
+    depth = (WEIGHT / (normal * np.sqrt(GRAINS.radius))) ** (2 / 3)
+    assert GRAINS.radius - found.positions[0, 2] == pytest.approx(depth, rel=1e-3)
+
+
 class RestlessBox:
     """In place of `GrainBox`: some grains roll on for ever, with more energy than a bed at rest may have."""
 
