@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,8 @@ from typer.testing import CliRunner
 
 from softground.cli import app
 from softground.errors import ExperimentError, FileFormatError, OutputError
-from softground.experiments.campaign import Grid, campaign_status, collect, run_campaign
+from softground.experiments.campaign import Grid, campaign_status, collect, merge, pack, run_campaign
+from softground.experiments.campaign.manifest import Manifest
 from softground.experiments.campaign.store import Store
 from softground.experiments.database import MIRRORED, ZERO
 from softground.experiments.database_file import read_database
@@ -328,3 +330,53 @@ def test_meshes_are_not_mirrored(tmp_path):
 def test_pose_is_the_key():
     """Poses are compared to the micrometre, in grids as in databases."""
     assert Grid((0.02 + 1e-9,)).poses() == [Pose(0.02)]
+
+
+GRID_OF_SEEDS = Grid((0.02,), seeds=(1, 2))
+
+
+def half_of(tmp_path, name, seeds):
+    """A part of one campaign of two seeds, as another machine would make it."""
+    grid = replace(GRID_OF_SEEDS, seeds=seeds)
+    rig = QuickRig()
+    run_campaign(rig, grid, tmp_path / name)
+    (tmp_path / name / "campaign.json").unlink()
+    Manifest.of(rig, GRID_OF_SEEDS, "").settle(tmp_path / name)
+    return tmp_path / name
+
+
+def test_parts_made_on_two_machines_make_the_whole(tmp_path):
+    first, second = half_of(tmp_path, "first", (1,)), half_of(tmp_path, "second", (2,))
+    assert pack(second) == 14
+    shutil.rmtree(second / "runs")  # what travels: campaign.json and packed.csv
+    assert merge(first, [second]) == 28
+    assert run_campaign(QuickRig(), GRID_OF_SEEDS, first).made_now == 0
+    whole = run_campaign(QuickRig(), GRID_OF_SEEDS, tmp_path / "whole")
+    assert whole.finished == 28
+    np.testing.assert_allclose(collect(first).wrench, collect(tmp_path / "whole").wrench, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(collect(first, seeds=(2,)).wrench, collect(second, seeds=(2,)).wrench)
+    with pytest.raises(ExperimentError, match=r"no seeds \[3\]"):
+        collect(first, seeds=(3,))
+
+
+def test_parts_that_do_not_belong_together_are_refused(tmp_path):
+    first, second = half_of(tmp_path, "first", (1,)), half_of(tmp_path, "second", (1,))
+    pack(second)
+    table = second / "packed.csv"
+    lines = table.read_text().splitlines()
+    name, *numbers = lines[2].split(",")
+    table.write_text("\n".join([*lines[:2], ",".join([name, "99", *numbers[1:]]), *lines[3:]]) + "\n")
+    shutil.rmtree(second / "runs")
+    with pytest.raises(ExperimentError, match=f"run {name} .* another wrench"):
+        merge(first, [second])
+    table.write_text("\n".join(lines[:4]) + "\n" + lines[4][:30])
+    with pytest.raises(FileFormatError, match=r"line 5: not a packed run .* cut short"):
+        merge(first, [second])
+    table.write_text("softground packed runs, version 0\n")
+    with pytest.raises(FileFormatError, match="must begin with"):
+        merge(first, [second])
+    (second / "campaign.json").unlink()
+    Manifest.of(QuickRig(), GRID_OF_SEEDS, "other").settle(second)
+    with pytest.raises(ExperimentError, match="other settings"):
+        merge(first, [second])
+    assert not (first / "packed.csv").exists()

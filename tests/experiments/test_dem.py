@@ -197,3 +197,42 @@ def test_a_round_foot_that_spins_is_pushed_ahead(rig):
     assert spins.wrench[spins.ahead > 0.02, 2].mean() < slips.wrench[slips.ahead > 0.02, 2].mean()
     with pytest.raises(ExperimentError, match="goes under"):
         rolled(foot, Roll(depth=0.07))
+
+
+def test_grains_that_do_not_roll_hold_a_steeper_heap_together():
+    """Two walls of the law: without friction of rolling the style of spheres, with it the same contact and a couple."""
+    sphere, stone = Grains(), Grains(rolling=0.2)
+    normal = sphere.contact_law().split()[1]
+    assert stone.contact_law().split()[:3] == ["granular", "hertz", normal]
+    place = [0.0, 0.0, sphere.radius]
+    speeds = []
+    for grains in (sphere, stone):
+        with GrainBox(np.array([1.0, 1.0, 1.0]), grains, np.array([place]), np.array([grains.radius])) as box:
+            box._lammps.command("velocity all set 0.1 0 0")
+            box.run(0.5)
+            speeds.append(box.state()[0][0, 0])
+    assert speeds[0] > 0.03  # a ball rolls on: slip ends at 5/7 of the speed
+    assert speeds[1] < 0.6 * speeds[0]  # one that resists rolling stops
+
+
+def test_a_bed_that_exploded_or_was_cut_short_is_named(rig, tmp_path):
+    good = rig.bed(1)
+    away = good.positions.copy()
+    away[0, 0] = 5.0
+    for positions, found in ((away, "grains outside the box"), (good.positions * [1, 1, 3], "a solid fraction of")):
+        with pytest.raises(ExperimentError, match=f"no bed at rest: it has {found}"):
+            bed.checked(replace(good, positions=positions))
+    moved = replace(rig, cache=tmp_path)
+    path = tmp_path / f"bed-{bed._fingerprint(rig.container, rig.grains, 1)}.npz"
+    path.write_bytes(b"PK cut short")
+    with pytest.raises(ExperimentError, match=r"cannot be read .*: delete it"):
+        moved.bed(1)
+
+
+def test_grains_that_fly_apart_are_an_error_of_ours(rig):
+    overlapping = np.array([[0.0, 0.0, 0.011], [0.0, 0.0, 0.0111], [0.0, 0.0, 0.0112]])
+    with (
+        GrainBox(np.array([0.1, 0.1, 0.1]), Grains(modulus=1e9), overlapping, np.full(3, 0.01)) as box,
+        pytest.raises(ExperimentError, match="the grains exploded: LAMMPS says"),
+    ):
+        box.run(0.5)

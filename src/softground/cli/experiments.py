@@ -114,6 +114,41 @@ def status(
     print_pairs("", result | shown)
 
 
+@campaigns.command(epilog="Example: [bold]softground acquire merge out/beads elsewhere/beads[/]")
+def merge(
+    folder: Annotated[Path, typer.Argument(help="Folder of the campaign that grows.")],
+    others: Annotated[list[Path], typer.Argument(help="Folders of the same campaign, made elsewhere.")],
+    as_json: Json = False,
+) -> None:
+    """Add runs of the same campaign that were made elsewhere; their records may be left behind (acquire pack)."""
+    configure_jax()
+    from softground.experiments.campaign import campaign_status, merging
+
+    merging.merge(folder, others)
+    _say_how_far(campaign_status(folder), as_json)
+
+
+@campaigns.command(epilog="Example: [bold]softground acquire pack out/beads[/]")
+def pack(
+    folder: Annotated[Path, typer.Argument(help="Folder of the campaign.")],
+    as_json: Json = False,
+) -> None:
+    """Write the wrenches of all finished runs to packed.csv: with campaign.json all that needs to travel."""
+    configure_jax()
+    from softground.experiments.campaign import campaign_status, merging
+
+    merging.pack(folder)
+    _say_how_far(campaign_status(folder), as_json)
+
+
+def _say_how_far(status: dict, as_json: bool) -> None:
+    shown = {name: status[name] for name in ("folder", "total", "done", "failed")}
+    if as_json:
+        print(json.dumps(shown))
+    else:
+        print_pairs("campaign", shown)
+
+
 def _first_of(failures: dict[str, str]) -> str:
     """How many runs failed, and one of the reasons."""
     if not failures:

