@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
+from softground.control.stepping.relief import Relief
 from softground.control.whole_body.base import Constraint, Task
 from softground.control.whole_body.constraints.floating_base import FloatingBase
 from softground.control.whole_body.constraints.rolling_contact import RollingContact, rolling_contact
@@ -19,6 +21,7 @@ from softground.control.whole_body.references import References
 from softground.control.whole_body.snapshot import Snapshot, Unknowns, frames_in_order, snapshot
 from softground.control.whole_body.solvers import solve_equalities
 from softground.control.whole_body.tasks.motions import CentreOfMass, FrameOrientation, FramePose
+from softground.errors import OptionError
 from softground.robots import Robot
 
 REGULARISATION = 1e-6
@@ -28,10 +31,13 @@ REGULARISATION = 1e-6
 class SteppingGains:
     """Gains of the tasks, which hardly compete: every one has actuators of its own.
 
-    Derivative gains damp critically.
+    Derivative gains damp critically, but that of height if it is told otherwise.
     """
 
     height_kp: float = 100.0  # 1/s2
+    height_damping: float = 1.0  # ratio: 1 is critical, less bounces
+    height_of: Literal["com", "trunk"] = "com"
+    """Whose height is kept: of the centre of mass of all bodies, or of the trunk, whatever the legs do."""
     trunk_kp: float = 400.0  # 1/s2, roll and pitch
     yaw_weight: float = 0.0
     swing_kp: float = 2500.0  # 1/s2
@@ -55,12 +61,17 @@ class SteppingController(eqx.Module):
 
     def __init__(self, robot: Robot, gains: SteppingGains | None = None, *, period: float = 2e-3):
         gains = gains or SteppingGains()
+        if gains.height_of not in ("com", "trunk"):
+            raise OptionError(f"height_of must be 'com' or 'trunk', got {gains.height_of!r}")
         trunk = robot.body_names[0]
-        upright = np.array([1.0, 1.0, gains.yaw_weight])
+        upright, up = np.array([1.0, 1.0, gains.yaw_weight]), np.array([0.0, 0.0, 1.0])
         zero = np.zeros(())
+        height = alike(gains.height_kp), gains.height_damping * critical(alike(gains.height_kp))
         self.robot, self.period = robot, period
         self.tasks = (
-            CentreOfMass(alike(gains.height_kp), critical(alike(gains.height_kp)), np.array([0.0, 0.0, 1.0])),
+            CentreOfMass(*height, up)
+            if gains.height_of == "com"
+            else FramePose(trunk, *height, zero, zero, zero, np.append(up, np.zeros(3))),
             FrameOrientation(trunk, zero, critical(alike(gains.trunk_kp))[0], np.asarray(gains.trunk_kp), upright),
             *(
                 FramePose(
@@ -73,7 +84,7 @@ class SteppingController(eqx.Module):
                 for foot in robot.feet
             ),
         )
-        self.constraints = (FloatingBase(), *rolling_contact(robot))
+        self.constraints = (FloatingBase(), *rolling_contact(robot), Relief())
         self.foot_damper = np.asarray(gains.foot_damper, float)
 
     @property
@@ -82,8 +93,17 @@ class SteppingController(eqx.Module):
         parts = (*self.tasks, *self.constraints)
         return frames_in_order(self.robot, [frame for part in parts for frame in part.frames])
 
-    def torque(self, q: Float[Array, " nq"], v: Float[Array, " nv"], references: References) -> Float[Array, " nu"]:
-        """Torques of the actuators (N m)."""
+    def torque(
+        self,
+        q: Float[Array, " nq"],
+        v: Float[Array, " nv"],
+        references: References,
+        over_ground: Float[Array, " nv"] | None = None,
+    ) -> Float[Array, " nu"]:
+        """Torques of the actuators (N m), from where the robot believes to be (q, v).
+
+        over_ground: velocity over the ground, which the damper feels; by default v.
+        """
         robot = self.robot
         unknowns = Unknowns(robot.nv, len(robot.feet), "value")
         wrenches = np.zeros((len(robot.feet), 6))  # not measured
@@ -91,9 +111,9 @@ class SteppingController(eqx.Module):
         memory = ((),) * (len(self.tasks) + len(self.constraints))
         assembled = assemble(self.tasks, self.constraints, 0.0, REGULARISATION, now, references, memory)
         desired = assembled.torque_matrix @ solve_equalities(assembled) + assembled.torque_offset
-        return desired - self._against_yielding(now)
+        return desired - self._against_yielding(now, v if over_ground is None else over_ground)
 
-    def _against_yielding(self, now: Snapshot) -> Float[Array, " nu"]:
+    def _against_yielding(self, now: Snapshot, v: Float[Array, " nv"]) -> Float[Array, " nu"]:
         """Torques of a damper between the lowest point of the foot that carries and the world.
 
         The quadratic program believes that the ground holds the foot. Where it does not, or not yet, the foot would be
@@ -101,5 +121,5 @@ class SteppingController(eqx.Module):
         """
         (contact,) = (part for part in self.constraints if isinstance(part, RollingContact))
         jacobian, _ = contact.slip(now)
-        force = self.foot_damper * (jacobian @ now.v) * now.in_contact[:, None]
+        force = self.foot_damper * (jacobian @ v) * now.in_contact[:, None]
         return jnp.tensordot(force, jacobian, 2)[np.array(self.robot.actuated)]

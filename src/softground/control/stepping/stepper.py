@@ -12,8 +12,9 @@ from jaxtyping import Float, Int
 from softground.arrays import Array
 from softground.control.stepping.controller import SteppingController
 from softground.control.stepping.gait import SteppingGait
+from softground.control.stepping.relief import relief
 from softground.control.whole_body.references import FrameMotion, PointMotion, References, holding
-from softground.robots.rotations import quaternion_exp, quaternion_matrix
+from softground.robots.rotations import cross, quaternion_exp, quaternion_matrix
 from softground.simulation import Control, State
 
 Motion = tuple[Float[Array, "3"], Float[Array, "3"], Float[Array, "3"]]
@@ -26,7 +27,9 @@ class Memory(NamedTuple):
     step: Int[Array, ""]
     """Number of the stance; -1 before the first."""
     lift_off: Float[Array, "3"]
-    """Where the swinging foot was when it left, m."""
+    """Where the swinging foot left, or, before that, where it is, m."""
+    drift: Float[Array, "3"]
+    """How far the robot is from where it believes to be, m: as far as feet have slid and sunk while they carried."""
     ground_height: Float[Array, ""]
     """Height of the sole that carried before, when its stance ended, m: as deep as feet sink here."""
     place: Float[Array, "2"]
@@ -57,22 +60,38 @@ class Stepper(eqx.Module):
     controller: SteppingController
     speed: Float[Array, ""]  # m/s, forwards
     standing: References
+    trunk_height: Float[Array, ""]  # m, of the trunk's origin over the centre of mass, standing
     gait: SteppingGait
 
     def __init__(self, controller: SteppingController, gait: SteppingGait, speed: float = 0.0):
         self.controller, self.gait = controller, gait
         self.speed = np.asarray(speed, float)
         self.standing = holding(controller.robot, controller.frames, controller.robot.posture)
+        trunk = self.standing.frames[controller.robot.body_names[0]]
+        self.trunk_height = np.asarray(trunk.position[2] - self.standing.com.position[2])
 
     def init(self, state: State) -> Memory:
         zero = jnp.zeros(())
-        return Memory(jnp.asarray(-1), jnp.zeros(3), zero, jnp.zeros(2), zero, jnp.zeros((2, 2)), zero)
+        return Memory(jnp.asarray(-1), jnp.zeros(3), jnp.zeros(3), zero, jnp.zeros(2), zero, jnp.zeros((2, 2)), zero)
 
     def __call__(self, memory: Memory, state: State) -> tuple[Memory, Control]:
-        seen = self.see(state.q, state.v)
+        slip = self.gait.odometry * self._slip(state)
+        memory = memory._replace(drift=memory.drift + self.controller.period * slip)
+        q, v = state.q.at[:3].add(-memory.drift), state.v.at[:3].add(-slip)
+        seen = self.see(q, v)
         memory = self._remember(memory, state.time, seen)
-        torque = self.controller.torque(state.q, state.v, self._references(memory, state.time, seen))
+        torque = self.controller.torque(q, v, self._references(memory, state.time, seen), state.v)
         return memory, Control(torque)
+
+    def _slip(self, state: State) -> Float[Array, "3"]:
+        """Velocity (m/s) of the lowest point of the foot that carries: the sole's there, which no encoder sees."""
+        robot = self.controller.robot
+        feet = robot.frames(state.q, state.v, [foot.name for foot in robot.feet])
+        twist = feet.twist[self._step(state.time) % 2]
+        return twist[:3] - cross(twist[3:], np.array([0.0, 0.0, self._clearance]))
+
+    def _step(self, time) -> Int[Array, ""]:
+        return jnp.floor(time / self.gait.stance + 1e-6).astype(int)
 
     def see(self, q: Float[Array, " nq"], v: Float[Array, " nv"]) -> Seen:
         robot = self.controller.robot
@@ -91,24 +110,31 @@ class Stepper(eqx.Module):
         return self.controller.robot.feet[0].clearance
 
     def _remember(self, memory: Memory, time, seen: Seen) -> Memory:
-        step = jnp.floor(time / self.gait.stance + 1e-6).astype(int)
+        step = self._step(time)
         is_new = step != memory.step
-        leaving = seen.feet[1 - step % 2]
+        leaving = seen.feet[1 - step % 2]  # or has left
         keep = lambda new, old: jnp.where(is_new, new, old)  # noqa: E731
         ground_height = jnp.where(memory.step < 0, seen.feet[step % 2, 2], leaving[2]) - self._clearance
         speed = (seen.com[:2] - memory.place) @ seen.heading / self.gait.stance
         missing = jnp.where(memory.step < 1, 0.0, self._desired_speed(time) - speed)
         turn = _angle(memory.headings[1], seen.heading) / (2 * self.gait.stance)
         straying = jnp.where(memory.step < 2, 0.0, self.gait.turn * self.gait.growth(time) - turn)
+        still_stands = time - step * self.gait.stance < self._standing_seconds
         return Memory(
             step,
-            keep(leaving, memory.lift_off),
+            jnp.where(is_new | still_stands, leaving, memory.lift_off),
+            memory.drift,
             keep(ground_height, memory.ground_height),
             keep(seen.com[:2], memory.place),
             keep(memory.correction + self.gait.learning * missing, memory.correction),
             keep(jnp.stack([seen.heading, memory.headings[0]]), memory.headings),
             keep(self._learned(memory.pitch_acceleration, straying), memory.pitch_acceleration),
         )
+
+    @property
+    def _standing_seconds(self):
+        """Time of double support, s."""
+        return self.gait.double_support * self.gait.stance
 
     def _learned(self, pitch_acceleration, straying) -> Float[Array, ""]:
         """Trunk pitch (rad/s2) after a stride that lacked so much of its turn (rad/s)."""
@@ -138,20 +164,32 @@ class Stepper(eqx.Module):
             gait.stance - since,
             jnp.stack([self._desired_speed(time) + memory.correction, jnp.zeros(())]),
         )
-        end = jnp.append(landing @ forward, self._clearance + gait.landing * memory.ground_height)
-        position, velocity, acceleration = cycloid(memory.lift_off, end, gait.swing_height, gait.stance, since)
+        sole = seen.feet[carrying, 2] - self._clearance
+        ground = gait.odometry * sole + (1 - gait.odometry) * gait.landing * memory.ground_height
+        end = jnp.append(landing @ forward, self._clearance + ground)
+        both = self._standing_seconds
+        position, velocity, acceleration = cycloid(
+            memory.lift_off, end, gait.swing_height, gait.stance - both, since - both
+        )
         zero = jnp.zeros(3)
         swing = FrameMotion(position, jnp.eye(3), jnp.append(velocity, zero), jnp.append(acceleration, zero))
         turned = jnp.eye(3).at[:2, :2].set(forward.T)
         trunk = pitching_trunk(
             turned, gait.pitch_acceleration * gait.growth(time) + memory.pitch_acceleration, -left, gait.stance, since
         )
-        frames = {name: trunk if name == robot.body_names[0] else swing for name in self.standing.frames}
         height = memory.ground_height + gait.com_height
+        trunk = trunk._replace(position=jnp.stack([0.0, 0.0, height + self.trunk_height]))
+        stands = since < both
+        arm = seen.com - seen.feet[swinging] + np.array([0.0, 0.0, self._clearance])
+        weight = jnp.sum(jnp.asarray(robot.parameters.mass)) * jnp.linalg.norm(jnp.asarray(robot.gravity))
+        share = since / jnp.maximum(both, self.controller.period)
+        force = jnp.where(stands, relief(share, gait.push_off, weight, arm), 0.0)
+        frames = {name: trunk if name == robot.body_names[0] else swing for name in self.standing.frames}
         return self.standing._replace(
             com=PointMotion(jnp.stack([0.0, 0.0, height]), zero, zero, zero),
             frames=frames,
-            in_contact=jnp.arange(2) == carrying,
+            wrenches=jnp.zeros((2, 6)).at[swinging, :3].set(force),
+            in_contact=(jnp.arange(2) == carrying) | stands,
         )
 
 

@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from softground.control.stepping.controller import SteppingController, SteppingGains
 from softground.control.stepping.gait import SteppingGait
 from softground.control.stepping.stepper import Stepper
 from softground.errors import OptionError
@@ -35,21 +36,25 @@ def starting_state(simulator: Simulator, stepper: Stepper, depth: float = 0.0) -
 class Walks:
     """Walks of a robot on a ground from one start: compiled once, then called with a speed (m/s).
 
-    Another gait, or another medium of the same kind with other parameters, needs no compilation either.
+    Another gait, other gains, or another medium of the same kind with other parameters, needs no compilation either.
     """
 
     def __init__(self, simulator: Simulator, stepper: Stepper, start: State, seconds: float):
         self.simulator, self.start, self.gait = simulator, start, stepper.gait
+        self.controller = stepper.controller
         self.steps = steps_in(seconds, float(simulator.dt))
 
-        def program(state: State, speed, gait: SteppingGait, medium: Medium):
+        def program(state: State, speed, gait: SteppingGait, gains, medium: Medium):
             on_ground = eqx.tree_at(lambda one: one.ground.medium, simulator, medium)
-            walking = eqx.tree_at(lambda one: (one.speed, one.gait), stepper, (speed, gait))
+            told = lambda one: (one.speed, one.gait, *_gains(one.controller))  # noqa: E731
+            walking = eqx.tree_at(told, stepper, (speed, gait, *gains))
             return on_ground.rollout(state, walking, self.steps, period=stepper.controller.period)
 
         began = time.perf_counter()
         self._program = (
-            jax.jit(program).lower(start, stepper.speed, _arrays(self.gait), simulator.ground.medium).compile()
+            jax.jit(program)
+            .lower(start, stepper.speed, _arrays(self.gait), _gains(self.controller), simulator.ground.medium)
+            .compile()
         )
         self._compile_seconds = time.perf_counter() - began
 
@@ -59,14 +64,22 @@ class Walks:
         medium: Medium | None = None,
         gait: SteppingGait | None = None,
         *,
+        gains: SteppingGains | None = None,
+        start: State | None = None,
         title: str = "",
         command: str = "",
     ) -> Run:
-        """The run of a walk, cut before the first state that is not finite."""
+        """The run of a walk, cut before the first state that is not finite.
+
+        gains: of the controller, which must keep the height of the same (`SteppingGains.height_of`). start: another
+        state to start from.
+        """
         simulator = self.simulator if medium is None else self._on(medium)
         began = time.process_time()
-        arguments = np.asarray(float(speed)), _arrays(gait or self.gait), simulator.ground.medium
-        outcome = self._program(self.start, *arguments)
+        controller = self.controller if gains is None else self._with(gains)
+        start = self.start if start is None else start
+        arguments = np.asarray(float(speed)), _arrays(gait or self.gait), _gains(controller), simulator.ground.medium
+        outcome = self._program(start, *arguments)
         final, records = jax.tree.map(np.asarray, outcome)
         elapsed = time.process_time() - began
         sound = np.logical_and.accumulate(records.finite & np.isfinite(records.torque).all(axis=1))
@@ -83,8 +96,18 @@ class Walks:
             command=command,
             title=title,
         )
-        torques = TorqueSequence(history.torque, np.asarray(self.simulator.dt), np.asarray(self.start.time))
+        torques = TorqueSequence(history.torque, np.asarray(self.simulator.dt), np.asarray(start.time))
         return Run.of(simulator, self.start, final, history, torques, info)
+
+    def _with(self, gains: SteppingGains) -> SteppingController:
+        """The controller with other gains."""
+        other = SteppingController(self.controller.robot, gains, period=self.controller.period)
+        if jax.tree.structure(_gains(other)) != jax.tree.structure(_gains(self.controller)):
+            raise OptionError(
+                f"these walks are compiled for a controller that keeps the height of another than {gains.height_of!r}: "
+                "make other walks for that"
+            )
+        return other
 
     def _on(self, medium: Medium) -> Simulator:
         """The simulator with another medium, which must be one for which the walks were compiled."""
@@ -97,6 +120,11 @@ class Walks:
                 f"and differ in numbers only, got {medium}"
             )
         return other
+
+
+def _gains(controller: SteppingController):
+    """What of a controller its gains decide, as arrays."""
+    return controller.tasks, controller.foot_damper
 
 
 def _arrays(gait: SteppingGait) -> SteppingGait:

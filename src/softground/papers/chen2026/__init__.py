@@ -9,11 +9,13 @@ from softground.papers.chen2026 import (
     classification,
     comparison,
     identification,
+    landing,
     law,
     rolling_feet,
     speed,
     transport,
     turning,
+    walker,
 )
 
 STUDIES = (
@@ -21,7 +23,9 @@ STUDIES = (
     comparison.STANCE,
     comparison.VELOCITIES,
     rolling_feet.STUDY,
+    walker.STUDY,
     transport.STUDY,
+    landing.STUDY,
     identification.STUDY,
     classification.STUDY,
     turning.STUDY,
