@@ -20,7 +20,7 @@ class SteppingGait(eqx.Module):
     width: float | Array = 0.12  # m, between the feet
     com_height: float | Array = 0.408  # m, over the sole that carries
     landing: float | Array = 0.0  # depth at which a swing ends, as a share of how deep feet sink; 0: at the surface
-    odometry: float | Array = 0.0
+    odometry: float | Array = 0.0  # share
     """1: the robot takes its own motion from the leg that carries, whose foot it believes to stand still, and that foot
     for as high as the ground is; 0: it knows its place over the ground."""
     learning: float | Array = 0.2  # share of the error of speed of a step that corrects the next

@@ -77,7 +77,7 @@ class Stepper(eqx.Module):
     def __call__(self, memory: Memory, state: State) -> tuple[Memory, Control]:
         slip = self.gait.odometry * self._slip(state)
         memory = memory._replace(drift=memory.drift + self.controller.period * slip)
-        q, v = state.q.at[:3].add(-memory.drift), state.v.at[:3].add(-slip)
+        q, v = jnp.asarray(state.q).at[:3].add(-memory.drift), jnp.asarray(state.v).at[:3].add(-slip)
         seen = self.see(q, v)
         memory = self._remember(memory, state.time, seen)
         torque = self.controller.torque(q, v, self._references(memory, state.time, seen), state.v)
