@@ -9,6 +9,10 @@ for fitting, 5 to 8 for judging; the foot comes down at 0.1 m/s, and upright als
 Written down before the later runs, of which nothing had been seen: beds 9 to 11 judge feet tilted by 15, 20 and 30
 degrees (`other`); beds 11 and 12, wider and deeper, of grains ten and a hundred times as hard, judge speed (`hard`,
 `rigid`), from the surface to 100 mm, with the slow push into the same beds before they were hardened (`deep`).
+The tilted feet are to be judged with one law, scaled to upright feet in beds 1 to 4: elements that follow over 7 mm,
+plane law, that bear a sole with an angle of 0.418 rad, 160 of them on the surface that lies a grain's radius outside of
+the foot's, where the middles of grains are that touch it. Bar: half the error of the sole-centre law (plane), down and
+oblique at each tilt.
 """
 
 from __future__ import annotations
