@@ -49,6 +49,27 @@ def test_if(x):
     same(program(64, [Buffer("float", 1)], make), np.array([x]))
 
 
+@pytest.mark.parametrize("x", [-3.0, 0.5, 4.0])
+def test_arms_write_the_outputs_that_they_make(x):
+    """Some are made by arms inside of arms, some are used again, some are one number twice, or one from outside."""
+
+    def make(b, x, y):
+        def inner(b):
+            root = b.op("sqrt", x)
+            return [root, root, b.op("mul", y, root)]
+
+        def above(b):
+            return b.when(b.op("lt", x, number(1.0)), inner, lambda b: [y, x, number(0.0)])
+
+        twice = b.op("mul", x, number(2.0))
+        one, two, three, four = b.when(
+            b.op("lt", x, number(0.0)), lambda b: [number(1.0), twice, y, twice], lambda b: [*above(b), twice]
+        )
+        return [one, b.op("add", two, y), two, three, three, four]
+
+    same(program(64, [Buffer("float", 1), Buffer("float", 1)], make), np.array([x]), np.array([0.25]))
+
+
 @pytest.mark.parametrize("n", [0, 1, 7])
 def test_while(n):
     """Variables change at once: Fibonacci's numbers need the old ones. Loops stand in loops."""

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
 from softground.native.grouping import Group, grouped
 from softground.native.local_arrays import LocalArrays, load, local_arrays, store
@@ -24,11 +26,16 @@ from softground.native.program import (
     Operand,
     Program,
     Store,
+    Value,
     While,
 )
 from softground.native.rounds import for_each
 from softground.native.sharing_memory import with_shared_memory
+from softground.native.traversal import all_used
 from softground.native.writer import LANES, Writer
+
+Write = Callable[[str], None]
+"""What puts a number, by its name, into its place in an output."""
 
 
 def module_text(program: Program, lanes: int = 1) -> str:
@@ -50,6 +57,8 @@ class _Places:
 
     arrays: LocalArrays
     functions: dict[Function, str]
+    writes: dict[Value, Write] = field(default_factory=dict)  # of outputs that are written where they are made
+    written: set[Value] = field(default_factory=set)
 
 
 def _row(writer: Writer, places: _Places, program: Program) -> None:
@@ -67,20 +76,39 @@ def _row(writer: Writer, places: _Places, program: Program) -> None:
             continue
         starts = [_of_row(writer, buffer, f"%in{k}", row) for row in rows]
         for index in range(buffer.size):
-            writer.names[next(parameters)] = _read(writer, buffer, starts, index)
+            read = partial(_read, writer, buffer, starts, index)
+            if writer.lanes == 1:
+                writer.later[next(parameters)] = read
+            else:
+                writer.names[next(parameters)] = read()
     for k, buffer in enumerate(program.outputs):
         if buffer.in_place:
             places.arrays.outside[next(memory)] = [_of_row(writer, buffer, f"%out{k}", row) for row in rows]
     places.arrays.place(writer, program.main)
-    _block(writer, places, program.main.body)
-    results = iter(program.main.results)
+    results, writes = iter(program.main.results), []
     for k, buffer in enumerate(program.outputs):
         if buffer.in_place:
             continue
         starts = [_of_row(writer, buffer, f"%out{k}", row) for row in rows]
-        for index in range(buffer.size):
-            _write(writer, buffer, starts, index, writer.operand(next(results)))
+        writes += [(next(results), partial(_write, writer, buffer, starts, index)) for index in range(buffer.size)]
+    if writer.lanes == 1:
+        places.writes.update(_used_once(writes, program.main.results, program.main.body))
+    _block(writer, places, program.main.body)
+    for result, write in writes:
+        if result not in places.written:
+            write(writer.operand(result))
     writer.close_function()
+
+
+def _used_once(writes: Sequence[tuple[Operand, Write]], results: Sequence[Operand], body: Block) -> dict[Value, Write]:
+    """Those of the results of a block of which nothing else is made but what is written, and how that is.
+
+    Where one is made by the arms of an If, each writes its own: what a step remembers of all that may touch the ground
+    are thousands of numbers, and in the arm in which nothing touches it all are zero.
+    """
+    uses = Counter(operand for operand in results if isinstance(operand, Value))
+    uses.update(operand for item in body for operand in all_used(item) if isinstance(operand, Value))
+    return {x: write for x, write in writes if isinstance(x, Value) and uses[x] == 1}
 
 
 def _row_of_lane(writer: Writer, lane: int) -> str:
@@ -180,17 +208,24 @@ def _group(writer: Writer, group: Group) -> None:
 def _if(writer: Writer, places: _Places, statement: If) -> None:
     then, otherwise, end = writer.fresh_labels("then", "otherwise", "end")
     writer.line(f"br i1 {writer.operand(statement.flag)}, label %{then}, label %{otherwise}")
-    arms = []
+    arms, writes = [], {k: places.writes[x] for k, x in enumerate(statement.results) if x in places.writes}
     for label, block, values in (
         (then, statement.then, statement.then_values),
         (otherwise, statement.otherwise, statement.otherwise_values),
     ):
         writer.begin(label)
+        places.writes.update(_used_once([(values[k], write) for k, write in writes.items()], values, block))
         _block(writer, places, block)
-        arms.append((writer.label, list(map(writer.operand, values))))
+        for k, write in writes.items():
+            if values[k] not in places.written:
+                write(writer.operand(values[k]))
+        arms.append((writer.label, [None if k in writes else writer.operand(x) for k, x in enumerate(values)]))
         writer.line(f"br label %{end}")
     writer.begin(end)
+    places.written.update(statement.results[k] for k in writes)
     for k, result in enumerate(statement.results):
+        if k in writes:
+            continue
         choices = ", ".join(f"[ {values[k]}, %{label} ]" for label, values in arms)
         writer.names[result] = writer.let(f"phi {writer.type(result.kind)} {choices}")
 

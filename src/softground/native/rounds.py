@@ -65,9 +65,9 @@ def _spread(writer: Writer, statement: ForEach, width: int) -> Iterator[None]:
     """Numbers become vectors of so many rounds; those from outside are the same in all lanes."""
     inside = {x for one in statement.body for x in made(one)} | {statement.index}
     outside = dict.fromkeys(x for x in all_used(statement) if isinstance(x, Value) and x not in inside)
-    before = {value: writer.names[value] for value in outside}
-    for value, name in before.items():
-        scalar = writer.scalar(value.kind)
+    before = {value: writer.names.get(value) for value in outside}
+    for value in outside:
+        scalar, name = writer.scalar(value.kind), writer.operand(value)
         one = writer.let(f"insertelement <{width} x {scalar}> poison, {scalar} {name}, i32 0")
         writer.names[value] = writer.let(
             f"shufflevector <{width} x {scalar}> {one}, <{width} x {scalar}> poison, <{width} x i32> zeroinitializer"
@@ -75,7 +75,11 @@ def _spread(writer: Writer, statement: ForEach, width: int) -> Iterator[None]:
     writer.lanes = width
     yield
     writer.lanes = 1
-    writer.names.update(before)
+    for value, name in before.items():
+        if name is None:  # an input, which is read again where it is used
+            del writer.names[value]
+        else:
+            writer.names[value] = name
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,10 @@ class Writer:
     names: dict[Value, str] = field(default_factory=dict)
     declarations: dict[str, str] = field(default_factory=dict)
     functions: set[tuple[str, int]] = field(default_factory=set)  # of our own mathematics, with numbers of lanes
+    later: dict[Value, Callable[[], str]] = field(default_factory=dict)  # read where they are used: inputs of one row
     mask: str | None = None  # lanes that are computed for their own sake; None: all
     label: str = "entry"  # of the basic block that is being written
+    _read: dict[Value, str] = field(default_factory=dict)  # in the basic block that is being written
     _count: int = 0
     _entry: int = 0  # line of the function's first statement
     _reserved: list[str] = field(default_factory=list)
@@ -103,13 +105,20 @@ class Writer:
     def begin(self, label: str) -> None:
         self.lines.append(f"{label}:")
         self.label = label
+        self._read.clear()
 
     def fresh_labels(self, *stems: str) -> list[str]:
         self._count += 1
         return [f"{stem}{self._count}" for stem in stems]
 
     def operand(self, operand: Operand) -> str:
-        return self.names[operand] if isinstance(operand, Value) else self.constant(operand.kind, operand.number)
+        if not isinstance(operand, Value):
+            return self.constant(operand.kind, operand.number)
+        if operand in self.names:
+            return self.names[operand]
+        if operand not in self._read:
+            self._read[operand] = self.later[operand]()
+        return self._read[operand]
 
     def typed(self, operand: Operand) -> str:
         return f"{self.type(operand.kind)} {self.operand(operand)}"
