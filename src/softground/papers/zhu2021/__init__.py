@@ -8,6 +8,7 @@ from softground.papers.zhu2021 import (
     bilevel,
     flat,
     foot_size,
+    learned_ground,
     not_optimised,
     objectives,
     reinforcement,
@@ -21,6 +22,7 @@ STUDIES = tuple(
     for study in (
         flat,
         slopes,
+        learned_ground,
         wavy,
         not_optimised,
         baselines,

@@ -1,0 +1,185 @@
+"""Gaits on learned ground, at the strength that was measured: what fails there, and what helps.
+
+The paper plans on ground of twice the measured strength, because RoboSimian is too heavy for the sand as it was. Here
+the data stay as they are wherever a change of the robot helps as well: less in its torso, or larger feet. Feet stay
+inside the data (depth and tilt) at every knot.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from softground.experiments.campaign.working import running_ray
+from softground.media import Medium
+from softground.media.learned import LearnedSpace
+from softground.media.named import REFERENCE_FOOT, beads, sand
+from softground.papers.learned_grounds import larger, lighter, measured_sand
+from softground.papers.study import Check, Findings, Options, Row, Study, Table
+from softground.papers.zhu2019.databases import MEASURED_SAND
+from softground.papers.zhu2021 import gaits
+from softground.papers.zhu2021.foot_size import weighing
+from softground.papers.zhu2021.table_one import SLOPES
+from softground.planning import GaitProblem, Trajectory, near_stages
+from softground.planning.library import Command, shipped
+from softground.planning.problem import walking_problem
+from softground.planning.solve import solve
+from softground.planning.stages import neighbour_stages
+from softground.planning.strides import repeated, stride_problem, whole_stride
+from softground.robots import Robot
+from softground.robots.shapes import Cylinder
+from softground.simulation import Ground
+
+TORSO = 10.0
+"""Mass of the lighter torso, kg; as it is, 41.7 kg. The limbs weigh 58.2 kg."""
+SIZE = 1.4
+"""Of the larger feet, in radii of RoboSimian's own: their area is twice as large, as the authors' strength is."""
+
+SLOPED = ("larger feet", "strength 2")
+"""Remedies with which all slopes are planned; on level ground all are."""
+SOLVED = 13
+"""Slopes, of 17, that must be planned inside the data with one of them."""
+
+
+def perform(options: Options) -> Findings:
+    ground, medium = learned_medium(options.sand)
+    on_level = cases({ground: medium})
+    sloped = [case for case in on_level if case.name.removeprefix(f"{ground}, ") in SLOPED]
+    asked = [(case, 0.0) for case in on_level]
+    if not options.quick:
+        asked += [(case, slope) for case in sloped for slope in SLOPES if slope]
+    if options.workers > 1:
+        with running_ray(options.workers) as ray:
+            one = ray.remote(num_cpus=1)(_fill_cache)
+            ray.get([one.remote(case, slope, options.quick) for case, slope in asked])
+    found = [(case, slope, gait_of(case, slope, options.quick)) for case, slope in asked]
+    solved = {
+        case.name: sum(1 for other, _, gait in found if other is case and gait.converged and gait.walks)
+        for case in sloped
+    }
+    level = {case.name: gait for case, slope, gait in found if slope == 0}
+    return Findings(
+        checks=_checks(level, None if options.quick else max(solved.values())),
+        metrics={
+            f"{case.name}, {slope:g}": {
+                "metrics": gait.metrics,
+                "replay": gait.replayed,
+                "status": gait.report["status"],
+            }
+            for case, slope, gait in found
+        },
+        tables=[Table("learned_ground", "Gaits on learned ground", [row(*one) for one in found])],
+        notes=[
+            f"Learned from: {ground}. Feet stay inside its data (depth and tilt) at every knot of the plan; steps of "
+            "the replay in which one is outside are counted.",
+            f"Lighter torso: {TORSO:g} instead of 41.7 kg. Larger feet: {SIZE:g} times, and heavier by that; learned "
+            "wrenches are scaled by the similarity of resistive force theory, an assumption for real grains.",
+            gaits.COST_NOTE,
+            gaits.UNITS_NOTE,
+        ],
+    )
+
+
+def _checks(level: dict[str, gaits.Gait], solved: int | None) -> list[Check]:
+    """Level ground, by case; how many slopes are solved with the better remedy, where slopes were planned."""
+    walking = [name for name, gait in level.items() if gait.converged and gait.walks and "theory" not in name]
+    checks = [Check("cases that walk on level ground", bool(walking), "; ".join(walking) or "none", "at least one")]
+    if solved is not None:
+        name = f"slopes planned inside the data and walked on, of {len(SLOPES)}, with the better remedy"
+        checks.append(Check(name, solved >= SOLVED, solved, f">= {SOLVED}"))
+    return checks
+
+
+def learned_medium(given: Path | None) -> tuple[str, Callable[[float], LearnedSpace]]:
+    """Name and medium (by strength) of the learned ground: the measured sand where it is, else shipped beads."""
+    named = given or os.environ.get(MEASURED_SAND)
+    if named:
+        path = Path(named)
+        return "sand", lambda strength: measured_sand(path, strength)
+    return "beads", beads
+
+
+def _fill_cache(case: Case, slope: float, quick: bool) -> None:
+    """A gait in a process of its own: it comes back by the cache."""
+    jax.config.update("jax_enable_x64", True)
+    gait_of(case, slope, quick)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A robot on a ground."""
+
+    name: str
+    robot: Robot
+    medium: Medium
+
+
+def cases(learned: dict[str, Callable[[float], LearnedSpace]]) -> list[Case]:
+    """The robot as it is and three remedies on each learned ground (a function of its strength), and theory beside."""
+    own, light, wide = gaits.robot(), lighter(gaits.robot(), TORSO), wide_footed(SIZE)
+    found = []
+    for name, medium in learned.items():
+        found += [
+            Case(f"{name}, as measured", own, medium(1.0)),
+            Case(f"{name}, lighter torso", light, medium(1.0)),
+            Case(f"{name}, larger feet", wide, larger(medium(1.0), SIZE)),
+            Case(f"{name}, strength 2", own, medium(2.0)),
+        ]
+    return [*found, Case("theory, strength 2", own, sand(2.0))]
+
+
+def wide_footed(size: float) -> Robot:
+    """RoboSimian with feet that are larger, and heavier by that."""
+    shape = Cylinder(size * REFERENCE_FOOT.radius, size * REFERENCE_FOOT.length)
+    robot = Robot.load("robosimian", feet={foot.name: shape for foot in gaits.robot().feet})
+    return weighing(robot, size)
+
+
+def gait_of(case: Case, degrees: float, quick: bool = False) -> gaits.Gait:
+    """The gait of a case on a slope: a stride, from that of theory there, repeated and solved as a whole."""
+    surface = gaits.slope(degrees)
+    size = {"knots": 31, "period": 0.75} if quick else {}
+    problem = walking_problem(case.robot, Ground(case.medium, surface), gaits.SPEED, **size)
+    return gaits.planned(problem, f"learned, {case.name}", lambda one: _repeated_stride(one, degrees), near_stages())
+
+
+def _repeated_stride(problem: GaitProblem, degrees: float) -> Trajectory:
+    one = stride_problem(problem)
+    start = _theory(degrees)
+    found = solve(one, start, stages=near_stages(), progress=False)
+    if found.report.status != "converged":
+        blurred = solve(one, start, stages=neighbour_stages(), progress=False)
+        found = min(found, blurred, key=lambda plan: (plan.report.status != "converged", plan.report.violation))
+    return repeated(problem.robot, whole_stride(one, found.trajectory), problem.knots)
+
+
+def _theory(degrees: float) -> Trajectory:
+    """The shipped stride of theory on sand of strength 2, on a slope."""
+    asked = Command(gaits.SPEED, float(np.deg2rad(degrees)), 2.0)
+    ranked = sorted((entry for one in shipped() for entry in one.entries), key=lambda entry: entry[0].apart(asked))
+    return ranked[0][2]
+
+
+def row(case: Case, degrees: float, gait: gaits.Gait) -> Row:
+    """A row of the table."""
+    metrics = gait.metrics
+    return {
+        "ground and robot": case.name,
+        "slope (deg)": degrees,
+        "deepest foot (m)": metrics["deepest"],
+        "steps outside data in replay": gait.replayed["steps_outside_data"],
+    } | gait.row()
+
+
+STUDY = Study(
+    "zhu2021",
+    "learned-ground",
+    "gaits on learned ground, at the strength that was measured",
+    "planned on sand of twice the measured strength, as the robot is too heavy for it.",
+    perform,
+)
