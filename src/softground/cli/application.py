@@ -97,6 +97,20 @@ def configure_jax(for_batches: bool = False, steps: float = float("inf")) -> Non
                 flags += ["--xla_cpu_use_fusion_emitters=false", f"--xla_backend_optimization_level={level}"]
     given = os.environ.get("XLA_FLAGS", "")
     os.environ["XLA_FLAGS"] = " ".join([given, *(f for f in flags if f.split("=")[0] not in given)]).strip()
+    _import_mujoco_without_windows()
+
+
+def _import_mujoco_without_windows() -> None:
+    """Import MuJoCo as it is where nothing draws to a screen: `bridges.graphics` makes the contexts of our pictures.
+
+    Otherwise it would start another Python to look for a library of windows, three quarters of what its import takes.
+    """
+    if "MUJOCO_GL" in os.environ:
+        return
+    os.environ["MUJOCO_GL"] = "off"
+    import mujoco  # noqa: F401
+
+    del os.environ["MUJOCO_GL"]
 
 
 def _show_version(wanted: bool) -> None:

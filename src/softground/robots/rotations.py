@@ -108,28 +108,39 @@ def quaternion_log(quaternion: Float[Array, "*n 4"]) -> Float[Array, "*n 3"]:
     return scale * vector
 
 
-# The same in plain NumPy, for use while a model is being read (no tracing, always float64).
+# The same in plain NumPy (no tracing, always float64): for models that are being read and motions that are over.
 
 
 def quaternion_matrix_numpy(quaternion) -> np.ndarray:
-    """Rotation matrix (3, 3) of one quaternion (w, x, y, z) of any length, in NumPy."""
-    w, x, y, z = np.asarray(quaternion, float) / np.linalg.norm(quaternion)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    """Rotation matrices (..., 3, 3) of quaternions (..., 4: w, x, y, z) of any length, in NumPy."""
+    w, x, y, z = np.moveaxis(_unit(quaternion), -1, 0)
+    entries = [
+        1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
+        2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+        2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y),
+    ]  # fmt: skip
+    return np.stack(entries, axis=-1).reshape(*w.shape, 3, 3)
 
 
-def axis_angle_quaternion_numpy(axis, angle: float) -> np.ndarray:
-    """Unit quaternion (w, x, y, z) of a turn by `angle` (rad) about `axis`, in NumPy."""
-    axis = np.asarray(axis, float) / np.linalg.norm(axis)
-    return np.concatenate([[np.cos(angle / 2)], np.sin(angle / 2) * axis])
+def axis_angle_quaternion_numpy(axis, angle) -> np.ndarray:
+    """Unit quaternions (..., 4: w, x, y, z) of turns by angles (rad) about `axis`, in NumPy."""
+    half = np.asarray(angle, float)[..., None] / 2
+    return np.concatenate([np.cos(half), np.sin(half) * _unit(axis)], axis=-1)
 
 
 def quaternion_product_numpy(a, b) -> np.ndarray:
-    """Hamilton product of two quaternions (w, x, y, z), in NumPy."""
+    """Hamilton products of quaternions (..., 4: w, x, y, z), in NumPy."""
     a, b = np.asarray(a, float), np.asarray(b, float)
-    return np.concatenate([[a[0] * b[0] - a[1:] @ b[1:]], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])])
+    (aw, av), (bw, bv) = (a[..., :1], a[..., 1:]), (b[..., :1], b[..., 1:])
+    real = aw * bw - np.sum(av * bv, axis=-1, keepdims=True)
+    return np.concatenate([real, aw * bv + bw * av + np.cross(av, bv)], axis=-1)
+
+
+def quaternion_between_numpy(a, b) -> np.ndarray:
+    """Quaternions (..., 4: w, x, y, z) of the turns from b to a, which are a b^-1, in NumPy."""
+    return quaternion_product_numpy(_unit(a), _unit(b) * [1.0, -1.0, -1.0, -1.0])
+
+
+def _unit(vectors) -> np.ndarray:
+    vectors = np.asarray(vectors, float)
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)

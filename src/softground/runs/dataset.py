@@ -11,11 +11,11 @@ import mujoco
 import numpy as np
 import xarray as xr
 from jaxtyping import Float
-from scipy.spatial.transform import Rotation
 
 from softground.media.base import COMPONENTS
 from softground.robots import Robot
 from softground.robots.base import base_body
+from softground.robots.rotations import quaternion_between_numpy, quaternion_matrix_numpy
 from softground.runs.description import describe, simulator_recipe
 from softground.runs.names import public_name
 from softground.simulation.simulator import Record, Simulator, State
@@ -218,8 +218,8 @@ def _base_motion(robot: Robot, configurations: np.ndarray) -> dict[str, np.ndarr
 
 def _pitch(quaternion: np.ndarray, posture: np.ndarray, planar: bool) -> np.ndarray:
     """Pitch (rad) of rotations from that in the posture, whichever way the base's own frame points."""
-    turned = Rotation.from_quat(quaternion, scalar_first=True) * Rotation.from_quat(posture, scalar_first=True).inv()
-    x, y, z = turned.as_matrix()[:, :, 0].T  # where what points along +x in the posture is now
+    turned = quaternion_matrix_numpy(quaternion_between_numpy(quaternion, posture))
+    x, y, z = turned[:, :, 0].T  # where what points along +x in the posture is now
     return np.unwrap(np.arctan2(-z, x)) if planar else np.arctan2(-z, np.hypot(x, y))
 
 

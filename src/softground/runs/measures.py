@@ -39,8 +39,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float
-from scipy.ndimage import uniform_filter1d
-from scipy.spatial.transform import Rotation
+
+from softground.robots.rotations import (
+    axis_angle_quaternion_numpy,
+    quaternion_between_numpy,
+    quaternion_matrix_numpy,
+    quaternion_product_numpy,
+)
 
 if TYPE_CHECKING:
     from softground.runs.motion import RobotMotion
@@ -49,11 +54,14 @@ AVERAGED = 1.0
 """s, over which heading and ground are averaged where a way is measured: waddling from foot to foot is no turn, and a
 bump no slope."""
 
+BACK = np.array([1.0, -1.0, -1.0, -1.0])
+"""Factors of a quaternion's parts that turn it into its inverse."""
 
-def turned(run: RobotMotion) -> Rotation:
-    """Rotation (world axes) of the base from the start of the run to every sample."""
-    orientation = Rotation.from_quat(run["base_quaternion"].values, scalar_first=True)
-    return orientation * orientation[0].inv()
+
+def turned(run: RobotMotion) -> Float[np.ndarray, "t 4"]:
+    """Rotation (quaternion, world axes) of the base from the start of the run to every sample."""
+    orientation = run["base_quaternion"].values
+    return quaternion_between_numpy(orientation, orientation[0])
 
 
 def base_tilt(run: RobotMotion) -> Float[np.ndarray, " t"]:
@@ -64,8 +72,8 @@ def base_tilt(run: RobotMotion) -> Float[np.ndarray, " t"]:
     that pointed along the normal, against the normal now. Neither leans, so the angle is the lesser of the two.
     """
     normal = averaged(run.ground_normal(), run["time"].values)
-    base, up = turned(run), run.up
-    return np.minimum(angle_between(base.apply(up), up), angle_between(base.apply(normal[0]), normal))
+    base, up = quaternion_matrix_numpy(turned(run)), run.up
+    return np.minimum(angle_between(base @ up, up), angle_between(base @ normal[0], normal))
 
 
 def angle_between(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -81,8 +89,8 @@ def heading(run: RobotMotion) -> Float[np.ndarray, " t"]:
     taken out first.
     """
     normal = averaged(run.ground_normal(), run["time"].values)
-    x, y, z, w = (least_rotation(normal).inv() * turned(run)).as_quat().T
-    angle = np.unwrap(2 * np.arctan2(np.stack([x, y, z], axis=-1) @ _unit(normal[0]), w))
+    turns = quaternion_product_numpy(least_rotation(normal) * BACK, turned(run))
+    angle = np.unwrap(2 * np.arctan2(turns[:, 1:] @ _unit(normal[0]), turns[:, 0]))
     return angle - angle[0]
 
 
@@ -90,13 +98,17 @@ def averaged(values: np.ndarray, time: Float[np.ndarray, " t"]) -> np.ndarray:
     """Samples (t, ...) averaged over the second around each; at its ends a run goes on as it is there."""
     if len(time) < 2:
         return values
-    return uniform_filter1d(values, max(1, round(AVERAGED / float(time[1] - time[0]))), axis=0, mode="nearest")
+    window = max(1, round(AVERAGED / float(time[1] - time[0])))
+    first = np.repeat(values[:1], window // 2 + 1, axis=0)
+    last = np.repeat(values[-1:], (window - 1) // 2, axis=0)
+    total = np.cumsum(np.concatenate([first, values, last]) - values[0], axis=0)  # of what stays the same: exactly 0
+    return values[0] + (total[window:] - total[:-window]) / window
 
 
-def least_rotation(normal: Float[np.ndarray, "t 3"]) -> Rotation:
-    """Rotations of least angle from the first of some directions to each of them."""
+def least_rotation(normal: Float[np.ndarray, "t 3"]) -> Float[np.ndarray, "t 4"]:
+    """Rotations (quaternions) of least angle from the first of some directions to each of them."""
     unit = _unit(normal)
-    return Rotation.from_quat(np.concatenate([np.cross(unit[0], unit), 1 + unit @ unit[0][:, None]], axis=-1))
+    return _unit(np.concatenate([1 + unit @ unit[0][:, None], np.cross(unit[0], unit)], axis=-1))
 
 
 def up_against(gravity: Float[np.ndarray, "3"]) -> Float[np.ndarray, "3"]:
@@ -117,14 +129,18 @@ def way_ahead(run: RobotMotion) -> Float[np.ndarray, " t"]:
     normal = averaged(run.ground_normal(), time)
     angle = averaged(heading(run), time)
     normal, angle = np.concatenate([normal[:1], _between(normal)]), _between(angle)  # a step goes as half way along it
-    level = least_rotation(normal)[1:].inv().apply(np.diff(run["center_of_mass"].values, axis=0))
+    level = _rotated(least_rotation(normal)[1:] * BACK, np.diff(run["center_of_mass"].values, axis=0))
     upright = normal[0] / np.linalg.norm(normal[0])
     along = level - np.outer(level @ upright, upright)
-    steps = Rotation.from_rotvec(-np.outer(angle, upright)).apply(along)
+    steps = _rotated(axis_angle_quaternion_numpy(upright, -angle), along)
     total = steps.sum(axis=0)
     length = float(np.linalg.norm(total))
     ahead = total / length if length else total
     return np.append(0.0, np.cumsum(steps @ ahead))
+
+
+def _rotated(quaternions: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    return np.einsum("tij,tj->ti", quaternion_matrix_numpy(quaternions), vectors)
 
 
 def _between(samples: np.ndarray) -> np.ndarray:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 from jaxtyping import Float
-from scipy.spatial.transform import Rotation
 
+from softground.robots.rotations import quaternion_between_numpy, quaternion_matrix_numpy
 from softground.runs.dataset import Placement
 from softground.runs.measures import actuator_power, angle_between, base_tilt, up_against, way_ahead
 from softground.simulation.simulator import Simulator, feet_of
@@ -68,7 +68,7 @@ class FallWatch:
         self._up = up_against(np.asarray(simulator.robot.gravity, float))
         self._has_actuators = simulator.robot.nu > 0
         start = self._placement(q)
-        self._start = Rotation.from_quat(start.base_quaternion, scalar_first=True)
+        self._start = start.base_quaternion
         height, self._normal = jax.device_get(self._look(start.center_of_mass))
         self._standing = float(height + np.max(feet_of(simulator, q).depth))
 
@@ -76,9 +76,9 @@ class FallWatch:
         if not self._has_actuators:
             return None
         place = self._placement(q)
-        turned = Rotation.from_quat(place.base_quaternion, scalar_first=True) * self._start.inv()
+        turned = quaternion_matrix_numpy(quaternion_between_numpy(place.base_quaternion, self._start))
         height, normal = jax.device_get(self._look(place.center_of_mass))
-        tilts = angle_between(turned.apply([self._up, self._normal]), np.stack([self._up, normal]))
+        tilts = angle_between(np.stack([turned @ self._up, turned @ self._normal]), np.stack([self._up, normal]))
         return _reason(float(height), self._standing, float(tilts.min()))
 
 
