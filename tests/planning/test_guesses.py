@@ -6,7 +6,7 @@ import pytest
 from softground.contact.feet import feet_along
 from softground.errors import OptionError
 from softground.media.named import sand
-from softground.planning import drawn_walk, gallop, trot_in_place, turned, walking_problem
+from softground.planning import Manner, drawn_walk, gallop, trot_in_place, turned, walking_problem
 from softground.planning.guesses import stance
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
@@ -60,7 +60,7 @@ def test_trot_in_place_and_gallop_are_simulated_at_500_hertz(robot):
 def test_a_drawn_walk_is_as_fast_and_as_deep_as_asked_for(robot):
     """Feet on the ground stay where they are while the base moves on; rear feet follow those in front by the lag."""
     problem = walking_problem(robot, Ground(sand(2.0)), knots=31)
-    walk = drawn_walk(problem, lag=0.25, duty=0.6, sunk=0.03)
+    walk = drawn_walk(problem, Manner(lag=0.25, duty=0.6), sunk=0.03)
     feet = feet_along(robot, Plane(), walk.q)
     depth, x = np.asarray(feet.depth), np.asarray(feet.position)[..., 0]
     np.testing.assert_allclose(depth.max(axis=1), 0.03, atol=1e-9)

@@ -8,10 +8,13 @@ import pytest
 
 import softground.planning.search as searching
 from softground.errors import FileFormatError
-from softground.planning import Trajectory
+from softground.media.named import sand
+from softground.planning import Manner, Trajectory, drawn_walk, walking_problem
 from softground.planning.library import Command, Library, build, nearest, shipped
+from softground.planning.moves import crossed, efforts_of, pairs, swings
 from softground.planning.search import Search, improved, solved_from
-from softground.planning.strides import swings
+from softground.robots import Robot
+from softground.simulation import Ground
 
 from .foot_problem import foot_problem
 
@@ -51,7 +54,7 @@ def test_the_best_guess_counts_whatever_runs_beside_it(valleys):
 
 
 def test_neighbours_lead_from_valley_to_valley_and_the_search_ends(valleys):
-    moves = lambda number: [lambda plan: plan.place + 2.0, lambda plan: plan.place - 2.0]  # noqa: E731
+    moves = lambda number, known, idle: [known[0].place + 2.0, known[0].place - 2.0]  # noqa: E731
     start = [Found(-1.0)]
     best = improved(start, moves, (), Search(workers=1))
     assert best.place == pytest.approx(5.2, abs=0.1)
@@ -65,6 +68,31 @@ def test_noise_is_on_joints_alone_and_follows_its_seed():
     assert one[:, 3:].all()
     assert (one[:, 3:] != other[:, 3:]).all()
     assert Search().perturbed(guess, 0) is guess
+
+
+def test_crossings_are_of_the_cheapest_fronts_and_rears():
+    efforts = np.array([[1.0, 5.0], [4.0, 1.0], [2.0, 2.0]])
+    assert pairs(efforts, set(), 2) == [(0, 1), (0, 2)]  # 2 and 3
+    assert pairs(efforts, {(0, 1)}, 2) == [(0, 2), (2, 1)]
+
+
+def test_a_crossing_has_the_limbs_of_both_in_step():
+    """A walk crossed with itself, begun later, is the walk again: the other is turned back to where it is like it."""
+    robot = Robot.load("robosimian")
+    problem = walking_problem(robot, Ground(sand(2.0)), knots=31)
+    walk = drawn_walk(problem, Manner(lag=0.2, gather=0.6, lift=0.1))
+    count, place = 30, walk.q[:, 0] - walk.q[0, 0]
+    at = (np.arange(31) + 7) % count
+    torque = np.random.default_rng(0).normal(size=(count, robot.nu))
+    q = walk.q[at].copy()
+    q[:, 0] = place
+    later = Trajectory(q, walk.v[at], torque[at[:-1]], walk.dt)
+    walk = walk._replace(torque=torque)
+    both = crossed(robot, walk, later)
+    np.testing.assert_allclose(both.q[:-1], walk.q[:-1], atol=1e-9)
+    np.testing.assert_allclose(both.torque, walk.torque)
+    front, rear = efforts_of(robot, [walk])[0]
+    assert front + rear == pytest.approx((torque**2).sum())
 
 
 def test_swings_go_round_the_cycle():

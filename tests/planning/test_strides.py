@@ -9,7 +9,8 @@ from softground.errors import OptionError
 from softground.planning import Trajectory, blurred_stages, solve
 from softground.planning.constraints import Cycle
 from softground.planning.costs import Periodicity
-from softground.planning.strides import both_sides, neighbours, repeated, stride_problem, whole_stride
+from softground.planning.moves import neighbours, within_limits
+from softground.planning.strides import both_sides, repeated, stride_problem, whole_stride
 from softground.planning.transcription import Transcription
 from softground.robots import Robot
 from softground.simulation import Ground
@@ -88,7 +89,8 @@ def test_the_other_half_of_a_stride_has_left_and_right_exchanged():
 
 
 def test_neighbours_of_a_stride_are_within_the_joints_limits(stride):
+    robot = stride.problem.robot
     for number in range(2):
-        for move in neighbours(stride.problem.robot, number):
-            near = move(stride)
+        for move in neighbours(robot, number):
+            near = within_limits(robot, move(robot, stride.trajectory))
             assert near.q.shape == stride.trajectory.q.shape

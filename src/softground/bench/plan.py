@@ -1,4 +1,4 @@
-"""Whether a search for strides finds the same again: from starts with noise on all joints, one after another.
+"""Whether plans arrive, and at the same gait: from starts with noise on all joints, or from nothing.
 
 Other compilers' flags and processors round differently, which is as good as noise: run it with other XLA_FLAGS, and
 compare the costs.
@@ -7,16 +7,23 @@ compare the costs.
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from softground.media.named import sand
+from softground.planning.drawn import drawn_walk
 from softground.planning.library import nearest
-from softground.planning.problem import walking_problem
+from softground.planning.problem import GaitProblem, walking_problem
 from softground.planning.search import Search
 from softground.planning.size import walking_eps
 from softground.planning.solve import solve
@@ -29,6 +36,8 @@ from softground.whole_file import write_whole
 KNOTS = 181
 WITHIN = 0.02
 """Share of the least cost by which others may be above it and count as the same."""
+TOLERANCE = 1e-3
+"""Of violations in the rows' units, and of optimality relative to the greatest multiplier."""
 
 
 def measure(
@@ -39,57 +48,101 @@ def measure(
     speed: float = 0.4,
     drawn: bool = False,
     rounds: int | None = None,
-    whole: bool = False,
+    stride: bool = False,
+    processes: int = 1,
     out: str | Path | None = None,
 ) -> dict[str, Any]:
-    """Costs of the strides found from starts with noise (rad), as of a gait of 181 knots, and the time each took.
+    """Costs of the gaits found from starts with noise (rad), and the time that each took.
 
-    The start is the library's stride, or with `drawn` the walks of a search from nothing. rounds: of the search. whole:
-    the gait of 181 knots is solved from each stride, too. out: file to which rows are written as they come (JSON).
+    The start is the library's stride with noise, or with `drawn` a search from nothing, of other walks for each start.
+    rounds: of the search. stride: stop at the stride, without the gait of 181 knots. processes: that run starts side by
+    side, one core each. out: file to which rows are written as they come (JSON).
     """
-    model = Robot.load(robot)
-    problem = walking_problem(model, Ground(sand(strength)), speed, knots=KNOTS)
-    level, eps = stride_problem(problem), walking_eps(model)
-    known = None if drawn else nearest(problem, 0.0)
-    scale = (KNOTS - 1) / (level.knots - 1)
-    rows = []
-    for seed in range(1, starts + 1):
-        search = Search(noise=noise, seed=seed, **({} if rounds is None else {"rounds": rounds}))
-        began, processor = time.perf_counter(), time.process_time()
-        found = searched(level, eps, search, None if known is None else known[1])
-        row = {
-            "seed": seed,
-            "cost": scale * found.report.objective,
-            "violation": found.report.violation,
-            "optimality": found.report.optimality,
-            "seconds": time.perf_counter() - began,
-            "processor_seconds": time.process_time() - processor,
-        }
-        if whole:
-            gait = solve(
-                problem,
-                repeated(model, whole_stride(level, found.trajectory), KNOTS),
-                stages=near_stages(eps),
-                progress=False,
-            )
-            row |= {
-                "gait_cost": gait.report.objective,
-                "gait_violation": gait.report.violation,
-                "gait_optimality": gait.report.optimality,
-                "gait_seconds": gait.report.seconds,
-                "gait_compile_seconds": gait.report.compile_seconds,
-            }
-        rows.append(row)
+    rows: list[dict[str, Any]] = []
+    jobs = [(robot, strength, speed, noise, drawn, rounds, stride, seed) for seed in range(1, starts + 1)]
+    for row in _done(jobs, processes):
+        rows = sorted([*rows, row], key=lambda row: row["seed"])
         if out is not None:
-            text = json.dumps({"xla_flags": os.environ.get("XLA_FLAGS", ""), "starts": rows}, indent=1)
+            text = json.dumps(_summary(rows, robot, noise, drawn), indent=1)
             write_whole(Path(out), lambda path, text=text: path.write_text(text))
+    return _summary(rows, robot, noise, drawn)
+
+
+def _summary(rows: list[dict[str, Any]], robot: str, noise: float, drawn: bool) -> dict[str, Any]:
     costs = np.array([row["cost"] for row in rows])
+    solved = np.array([row["solved"] for row in rows])
+    least = float(costs[solved].min()) if solved.any() else float("nan")
+    seconds, processor, compiling = (
+        [row[name] for row in rows] for name in ("seconds", "processor_seconds", "compile_seconds")
+    )
     return {
         "robot": robot,
-        "noise_rad": noise,
-        "least_cost": float(costs.min()),
+        "from": "nothing" if drawn else f"the library's stride with noise of {noise:g} rad",
+        "xla_flags": os.environ.get("XLA_FLAGS", ""),
+        "solved": f"{int(solved.sum())} of {len(rows)}",
+        "least_cost": least,
         "greatest_cost": float(costs.max()),
-        "within_2_percent": int((costs <= (1 + WITHIN) * costs.min()).sum()),
-        "median_processor_seconds": float(np.median([row["processor_seconds"] for row in rows])),
+        "within_2_percent": int((solved & (costs <= (1 + WITHIN) * least)).sum()),
+        "seconds_median": float(np.median(seconds)),
+        "seconds_worst": max(seconds),
+        "processor_seconds_median": float(np.median(processor)),
+        "processor_seconds_worst": max(processor),
+        "compile_seconds": max(compiling),
         "starts": {str(row["seed"]): row for row in rows},
     }
+
+
+def _done(jobs: list[tuple], processes: int) -> Iterator[dict[str, Any]]:
+    if processes == 1:
+        yield from map(_from_one, jobs)
+        return
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _in_double) as pool:
+        for done in as_completed([pool.submit(_from_one, job) for job in jobs]):
+            yield done.result()
+
+
+def _in_double() -> None:
+    jax.config.update("jax_enable_x64", True)
+
+
+def _from_one(job: tuple) -> dict[str, Any]:
+    """What one start leads to."""
+    robot, strength, speed, noise, drawn, rounds, stride, seed = job
+    problem, compiling = _compiled(robot, strength, speed, stride)
+    level, eps = stride_problem(problem), walking_eps(problem.robot)
+    known = None if drawn else nearest(problem, 0.0)
+    search = Search(noise=noise, seed=seed, workers=1, **({} if rounds is None else {"rounds": rounds}))
+    began, processor = time.perf_counter(), time.process_time()
+    found = searched(level, eps, search, None if known is None else known[1])
+    scale = (KNOTS - 1) / (level.knots - 1)
+    cost, stride_cost = scale * found.report.objective, scale * found.report.objective
+    if not stride:
+        guess = repeated(problem.robot, whole_stride(level, found.trajectory), KNOTS)
+        found = solve(problem, guess, stages=near_stages(eps), progress=False)
+        cost = found.report.objective
+    assert found.solution is not None
+    relative = found.report.optimality / float(np.abs(found.solution.multipliers).max())
+    return {
+        "seed": seed,
+        "cost": cost,
+        "stride_cost": stride_cost,
+        "solved": bool(found.report.violation <= TOLERANCE and relative <= TOLERANCE),
+        "violation": found.report.violation,
+        "optimality": found.report.optimality,
+        "relative_optimality": relative,
+        "Mc": found.metrics.paper_cost,
+        "seconds": time.perf_counter() - began,
+        "processor_seconds": time.process_time() - processor,
+        "compile_seconds": compiling,
+    }
+
+
+@cache
+def _compiled(robot: str, strength: float, speed: float, stride: bool) -> tuple[GaitProblem, float]:
+    """The problem, all that its solves use compiled, and how long that took."""
+    problem = walking_problem(Robot.load(robot), Ground(sand(strength)), speed, knots=KNOTS)
+    level, began = stride_problem(problem), time.perf_counter()
+    brief = [replace(stage, iterations=1) for stage in near_stages(walking_eps(problem.robot))]
+    for each in [level] if stride else [level, problem]:
+        solve(each, drawn_walk(each), stages=brief, progress=False)
+    return problem, time.perf_counter() - began

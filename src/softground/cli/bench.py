@@ -62,18 +62,19 @@ def bench_plan(
     starts: Annotated[int | None, typer.Option(help="Starts, each with noise of its own.")] = None,
     noise: Annotated[float | None, typer.Option(help="On all joints at all knots, rad.")] = None,
     robot: Annotated[str | None, typer.Option(help="Robot of the catalogue.")] = None,
-    drawn: Annotated[bool, typer.Option(help="From drawn walks, not from the library's stride.")] = False,
+    drawn: Annotated[bool, typer.Option("--drawn", help="From nothing: a search by drawn walks.")] = False,
     rounds: Annotated[int | None, typer.Option(help="Most rounds of the search.")] = None,
-    whole: Annotated[bool, typer.Option(help="Solve the gait of 181 knots from each stride, too.")] = False,
+    stride: Annotated[bool, typer.Option("--stride", help="The stride alone, without the gait of 181 knots.")] = False,
+    processes: Annotated[int | None, typer.Option(help="That run starts side by side, one core each.")] = None,
     out: Annotated[Path | None, typer.Option(help="File for the rows as they come (JSON).")] = None,
     as_json: Json = False,
 ) -> None:
-    """Whether a search for a stride finds the same again: from other starts, and by the rounding of other XLA_FLAGS."""
+    """Whether plans arrive, and at the same gait: from other starts, and by the rounding of other XLA_FLAGS."""
     configure_jax()
     from softground.bench.plan import measure
 
-    options = {"starts": starts, "noise": noise, "robot": robot, "rounds": rounds, "out": out}
-    report("strides found", measure, "starts", as_json, {**options, "drawn": drawn or None, "whole": whole or None})
+    options = {"starts": starts, "noise": noise, "robot": robot, "rounds": rounds, "processes": processes, "out": out}
+    report("plans", measure, "starts", as_json, {**options, "drawn": drawn or None, "stride": stride or None})
 
 
 @bench.command("batch", epilog="Example: [bold]softground bench batch --size 4096 --size 32768 --json[/]")

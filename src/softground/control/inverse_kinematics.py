@@ -25,6 +25,8 @@ def joints_for_feet(
     positions: Float[np.ndarray, "... F 3"],
     pitch: Float[np.ndarray, "... F"] | None = None,
     guess: Float[np.ndarray, " nq"] | None = None,
+    *,
+    nearest: bool = False,
 ) -> Float[np.ndarray, "... nq"]:
     """Configurations whose feet are at `positions` (m) and have `pitch` (rad, if given) in the base's frame.
 
@@ -33,7 +35,8 @@ def joints_for_feet(
     the other, each from the last: a smooth path of the feet gives a smooth path of the joints. In the
     plane only x and z count.
 
-    Raises OptionError, naming the worst foot, where a target cannot be reached within 0.1 mm.
+    Raises OptionError, naming the worst foot, where a target cannot be reached within 0.1 mm; not with `nearest`, which
+    comes as near as the limbs do.
     """
     guess = np.asarray(robot.posture if guess is None else guess, dtype=float)
     positions = np.asarray(positions, dtype=float)
@@ -45,9 +48,10 @@ def joints_for_feet(
     desired[..., 3] = 0.0 if pitch is None else pitch
     weight = np.array([1.0, 0.0 if robot.planar else 1.0, 1.0, 0.0 if pitch is None else PITCH_LENGTH])
     path = desired.reshape(-1, count, 4)
-    solved, error = jax.jit(lambda q, path: _follow(robot, q, path, weight))(guess, path)
-    _check_reached(robot, np.asarray(error))
-    return np.asarray(solved).reshape(*positions.shape[:-2], robot.nq)
+    solved, error = _follow(robot, guess, path, weight)
+    if not nearest:
+        _check_reached(robot, np.asarray(error))
+    return np.array(solved).reshape(*positions.shape[:-2], robot.nq)
 
 
 @eqx.filter_jit
@@ -60,6 +64,7 @@ def feet_in_base(robot: Robot, q: Float[Array, " nq"]) -> Float[Array, "F 4"]:
     return jnp.concatenate([(position - origin) @ axes, jnp.arctan2(local[:, 0, 2], local[:, 2, 2])[:, None]], 1)
 
 
+@eqx.filter_jit
 def _follow(robot: Robot, q, path: Float[Array, "k F 4"], weight: Float[Array, "4"]):
     """Solve every target of the path from the solution of the one before."""
     actuators = np.array(robot.actuated)

@@ -2,10 +2,11 @@
 
 from softground.planning.constraints import Cycle, InsideData
 from softground.planning.costs import BaseAttitude, BaseHeight, Effort, ForwardSpeed, Periodicity
+from softground.planning.drawn import Manner, drawn_walk
 from softground.planning.dynamics.bilevel import Bilevel
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.feedback import TrackState
-from softground.planning.guesses import carried_over, drawn_walk, gallop, tracked, trot_in_place, turned, walk_at_speed
+from softground.planning.guesses import carried_over, gallop, tracked, trot_in_place, turned, walk_at_speed
 from softground.planning.plan import Plan
 from softground.planning.planner import plan
 from softground.planning.problem import Boundary, GaitProblem, Limits, walking_problem
@@ -34,6 +35,7 @@ __all__ = [
     "GaitProblem",
     "InsideData",
     "Limits",
+    "Manner",
     "Periodicity",
     "Plan",
     "Replay",

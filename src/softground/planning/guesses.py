@@ -17,7 +17,7 @@ import numpy as np
 
 from softground.contact.feet import feet_along
 from softground.control.inverse_kinematics import feet_in_base, joints_for_feet
-from softground.control.trot import foot_path, trot
+from softground.control.trot import trot
 from softground.errors import OptionError
 from softground.planning.layout import Layout, Unknowns
 from softground.planning.plan import Plan
@@ -42,8 +42,6 @@ STRIDE = 30
 """Steps of a walk's period."""
 
 
-FINER = 4
-"""Inverse kinematics of a drawn walk is solved so many times in a step, so that limbs bend as they did before."""
 GATHERED = 0.72
 """Feet of a walk stand so far from the middle of the robot, in their distance when it stands."""
 
@@ -62,16 +60,6 @@ def stance(robot: Robot, gather: float = GATHERED, crouch: float | None = None) 
     home = np.asarray(feet_in_base(robot, jnp.asarray(robot.posture)))
     targets = home[:, :3] * np.array([gather, 1.0, 1.0]) + np.array([0.0, 0.0, crouch])
     return joints_for_feet(robot, targets, home[:, 3] if robot.planar else None)
-
-
-def bent(robot: Robot, share: float = 0.2) -> np.ndarray:
-    """The posture with every joint that has limits moved towards their middle, by a share of the way."""
-    q = np.array(robot.posture, dtype=float)
-    for dof in robot.actuated:
-        low, high = np.asarray(robot.joint_range)[dof]
-        if np.isfinite([low, high]).all():
-            q[robot.dof_q[dof]] += share * ((low + high) / 2 - q[robot.dof_q[dof]])
-    return q
 
 
 def walk_at_speed(
@@ -105,47 +93,6 @@ def walk_at_speed(
     )
     settle = 3 * period if settle is None else settle
     return _simulated(problem, eps, gait, posture, settle=settle, label="the walk")
-
-
-def drawn_walk(
-    problem: GaitProblem,
-    *,
-    lag: float = 0.5,
-    duty: float = 0.6,
-    lift: float | None = None,
-    crouch: float | None = None,
-    sunk: float = 0.0,
-) -> Trajectory:
-    """A walk at the problem's speed that is drawn and not simulated: no robot falls while it is drawn.
-
-    The base moves on at its speed and as high as its deepest foot is `sunk` (m) into level ground; torques are zero.
-    lag: share of the period by which the feet of a side's rear follow those in front (0.5: a trot). Feet rise by
-    `lift`, m.
-    """
-    robot, base = problem.robot, base_motion(problem.robot)
-    size, speed, time = size_of(robot), desired_speed(problem), np.arange(problem.knots) * problem.dt
-    crouch, lift = (0.05 * size if crouch is None else crouch), (0.15 * size if lift is None else lift)
-    phase = np.arange(FINER * STRIDE)[:, None] / (FINER * STRIDE) + phases_of(robot, lag)
-    offsets = foot_path(phase % 1.0, duty, speed * duty * STRIDE * problem.dt, lift)
-    at = np.arange(problem.knots) % STRIDE * FINER
-    q = np.array(_reached(robot, offsets + np.array([0.0, crouch])))[at]
-    q[:, base.forward_q] = speed * time
-    q[:, base.up_q] += np.asarray(feet_along(robot, Plane(), q).depth).max(axis=1) - sunk
-    still = Trajectory(q, np.zeros((len(q), robot.nv)), np.zeros((len(q) - 1, robot.nu)), problem.dt)
-    v = with_rates(robot, still).v
-    v[0] = v[1]
-    return still._replace(v=np.clip(v, -problem.limits.speed, problem.limits.speed))
-
-
-def _reached(robot: Robot, offsets: np.ndarray) -> np.ndarray:
-    """Configurations (k, nq) whose feet are moved from where they walk by offsets (k, F, 2) along x and z."""
-    home = np.asarray(feet_in_base(robot, jnp.asarray(robot.posture)))
-    targets = home[:, :3] * np.array([GATHERED, 1.0, 1.0]) + np.insert(offsets, 1, 0.0, axis=-1)
-    pitch = np.broadcast_to(home[:, 3], targets.shape[:-1]) if robot.planar else None
-    try:
-        return joints_for_feet(robot, targets, pitch)
-    except OptionError:  # straight limbs do not know which way to bend
-        return joints_for_feet(robot, targets, pitch, bent(robot))
 
 
 def phases_of(robot: Robot, lag: float) -> np.ndarray:

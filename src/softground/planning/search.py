@@ -1,4 +1,4 @@
-"""The best of several solves: from several guesses at once, then from neighbours of the best as long as that helps.
+"""The best of many solves: from several guesses at once, then from children of the best as long as that helps.
 
 Solves run on as many threads as there are cores: compiled code runs beside other compiled code, and is compiled once
 for all. Each is by itself, and of equal costs the first one counts, so the answer does not depend on how many run at
@@ -20,20 +20,21 @@ from softground.planning.solve import solve
 from softground.planning.stages import Stage
 from softground.planning.trajectory import Trajectory
 
-Move = Callable[[Plan], Trajectory]
-"""From a plan to a guess near it."""
+Children = Callable[[int, Sequence[Plan], int], list[Trajectory]]
+"""Guesses of a round: from its number, what is known (the best first, all different), and the rounds in vain before."""
 
 
 @dataclass(frozen=True)
 class Search:
     """How long to look for better strides."""
 
-    rounds: int = 16  # most of them
+    starts: int = 16  # walks from which it begins
+    rounds: int = 12  # most of them
     worth: float = 0.01  # share of the cost by which a round must better it
-    idle: int = 4  # rounds in a row that do not, after which it ends
+    idle: int = 3  # rounds in a row that do not, after which it ends
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
     noise: float = 0.0  # rad, of all joints at all knots of the first guesses
-    seed: int = 0  # of the noise
+    seed: int = 0  # of the noise, and of what walks look like
 
     def perturbed(self, guess: Trajectory, number: int) -> Trajectory:
         """A guess with noise on its joints: those that come behind the six or three coordinates of the base."""
@@ -46,30 +47,28 @@ class Search:
 
 
 def solved_from(
-    problem: GaitProblem, guesses: Sequence[Trajectory], stages: Sequence[Stage], search: Search
+    problem: GaitProblem, guesses: Sequence[Trajectory], stages: Sequence[Stage], search: Search, compiled: bool = False
 ) -> list[Plan]:
-    """What guesses lead to, the best first: the cheapest that is feasible; behind those, the nearest to it."""
-    first = solve(problem, guesses[0], stages=stages, progress=False)  # compiles what all others use
-    with ThreadPoolExecutor(search.workers) as pool:
-        rest = pool.map(lambda guess: solve(problem, guess, stages=stages, progress=False), guesses[1:])
-        return sorted([first, *rest], key=rank)
+    """What guesses lead to, the best first: the cheapest that is feasible; behind those, the nearest to it.
 
-
-def improved(
-    plans: Sequence[Plan], moves: Callable[[int], list[Move]], stages: Sequence[Stage], search: Search
-) -> Plan:
-    """The best of plans, or a better one that moves led to, those of every round from the best until then.
-
-    Where a round from the best is in vain, the next one starts from the second best, and so on.
+    compiled: whether the problem was solved before; else the first solve compiles what all others use.
     """
-    known, idle = sorted(plans, key=rank), 0
+    one = lambda guess: solve(problem, guess, stages=stages, progress=False)  # noqa: E731
+    first = [] if compiled else [one(guess) for guess in guesses[:1]]
+    with ThreadPoolExecutor(search.workers) as pool:
+        return sorted([*first, *pool.map(one, guesses[len(first) :])], key=rank)
+
+
+def improved(plans: Sequence[Plan], children: Children, stages: Sequence[Stage], search: Search) -> Plan:
+    """The best of plans, or a better one that their children led to, round by round."""
+    known, idle = _apart(plans, search.worth), 0
     for number in range(search.rounds):
-        best, parent = known[0], known[min(idle, len(known) - 1)]
-        found = solved_from(parent.problem, [move(parent) for move in moves(number)], stages, search)
+        best = known[0]
+        found = solved_from(best.problem, children(number, known, idle), stages, search, compiled=True)
         idle = 0 if _is_worth(found[0], best, search.worth) else idle + 1
-        if idle == search.idle:
-            return min([best, found[0]], key=rank)
         known = _apart([*known, *found], search.worth)
+        if idle == search.idle:
+            break
     return known[0]
 
 

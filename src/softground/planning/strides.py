@@ -6,31 +6,33 @@ long problem, and what is left to gain there is at its two ends. Of a robot that
 will do, which ends with left and right exchanged.
 
 A stride has many optima, far apart in cost, and which one a solve finds hangs on rounding. So it is searched for
-(`search`): from several walks, drawn and not simulated (`drawn_walk`), the best is kept; then from what its neighbours
-lead to (the rear limbs earlier or later, the swing higher, all joints shaken), as long as one of them is better.
+(`search`): from many walks, drawn and not simulated (`drawn`), then from what is made of the best of them (`moves`):
+the front limbs of one with the rear limbs of another, limbs earlier or later, higher, shaken; as long as that helps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
-from softground.contact.feet import feet_along
 from softground.errors import OptionError
 from softground.planning.constraints import Cycle
 from softground.planning.costs import Periodicity
-from softground.planning.guesses import STRIDE, carried_over, drawn_walk, phases_of, rise, tracked
+from softground.planning.drawn import drawn_walk, manners
+from softground.planning.guesses import STRIDE, carried_over, rise, tracked
 from softground.planning.library import Command, Solved, command_of, nearest
+from softground.planning.moves import crossed, efforts_of, neighbours, pairs, rear_joints, within_limits
 from softground.planning.plan import Plan
 from softground.planning.problem import GaitProblem, walking_problem
-from softground.planning.search import Move, Search, improved, rank, solved_from
+from softground.planning.search import Search, improved, rank, solved_from
 from softground.planning.size import size_of, walking_eps
 from softground.planning.solve import solve
 from softground.planning.stages import first_stages, near_stages, neighbour_stages
-from softground.planning.trajectory import Trajectory
+from softground.planning.trajectory import Trajectory, desired_speed
+from softground.planning.twin import in_space, twin_of
 from softground.robots import Robot
 from softground.robots.base import base_motion
 from softground.robots.mirror import mirror_of
@@ -41,11 +43,6 @@ TURNED = np.deg2rad(5.0)
 """By which a stride is carried from slope to slope at a time."""
 SAME = 1e-6
 """Commands that are not further apart have the same stride."""
-LAGS = (0.0, 0.125, 0.25, 0.375)
-"""Shares of the period by which the rear feet of the drawn walks follow; half a period more is their mirror image."""
-MOVED, SWUNG, SHAKEN = (2, 1, 3, 4), (1.5, 0.75, 2.0, 1.25), (0.05, 0.1)
-"""Neighbours of a stride, round by round: rear limbs moved by so many steps to either side, swings larger by a factor.
-Joints are shaken by so much, rad, each round in another way."""
 
 
 def stride(problem: GaitProblem, eps: float | None = None, search: Search | None = None) -> Trajectory:
@@ -74,18 +71,34 @@ def best_stride(one: GaitProblem, eps: float, search: Search | None = None) -> T
         found = from_known(one, known, angle, eps)
         if found.report.status == "converged":
             return found.trajectory
+    twin = twin_of(one.robot)
+    if twin is not None:
+        return from_twin(one, twin, angle, eps, search or Search())
     level = searched(_on_slope(one, 0.0), eps, search or Search())
     return carried_to(one, level, 0.0, angle, eps).trajectory
+
+
+def from_twin(one: GaitProblem, twin: Robot, angle: float, eps: float, search: Search) -> Trajectory:
+    """A stride in space by way of the best one that the robot's planar twin finds, on the same slope (rad)."""
+    steps = one.knots - 1 if not _mirrored(one) else 2 * (one.knots - 1)
+    flat = walking_problem(twin, one.ground, desired_speed(one), knots=steps + 1, dt=one.dt)
+    flat = stride_problem(flat, steps)
+    best = best_stride(flat, eps, search)
+    start = _first(in_space(one.robot, twin, whole_stride(flat, best)), one.knots)
+    return _solved_near(one, start, eps).trajectory
 
 
 def searched(level: GaitProblem, eps: float, search: Search, known: Trajectory | None = None) -> Plan:
     """The best stride that a search finds, from drawn walks or from a stride that is known."""
     if known is None:
-        walks = [search.perturbed(walk, number) for number, walk in enumerate(drawn_walks(level))]
+        walks = [search.perturbed(walk, number) for number, walk in enumerate(drawn_walks(level, search))]
         found = solved_from(level, walks, first_stages(eps), search)
     else:
-        found = solved_from(level, [search.perturbed(known, 0)], neighbour_stages(eps), search)
-    return improved(found, partial(neighbours, level.robot), neighbour_stages(eps), search)
+        near = search.perturbed(known, 0)
+        found = [
+            plan for way in (near_stages, neighbour_stages) for plan in solved_from(level, [near], way(eps), search)
+        ]
+    return improved(found, Children(level.robot), neighbour_stages(eps), search)
 
 
 def from_known(one: GaitProblem, known: tuple[Command, Trajectory], angle: float, eps: float) -> Plan:
@@ -133,8 +146,12 @@ def stride_problem(problem: GaitProblem, steps: int = STRIDE) -> GaitProblem:
 
 def whole_stride(problem: GaitProblem, stride: Trajectory) -> Trajectory:
     """The stride that solves the problem of one, or of half of one."""
-    cycle = next(one for one in problem.constraints if isinstance(one, Cycle))
-    return both_sides(problem.robot, stride) if cycle.mirrored else stride
+    return both_sides(problem.robot, stride) if _mirrored(problem) else stride
+
+
+def _mirrored(problem: GaitProblem) -> bool:
+    """Whether a stride's problem is that of half of one."""
+    return next(one for one in problem.constraints if isinstance(one, Cycle)).mirrored
 
 
 def both_sides(robot: Robot, half: Trajectory) -> Trajectory:
@@ -172,122 +189,40 @@ def _on_slope(problem: GaitProblem, angle: float) -> GaitProblem:
     return replace(problem, ground=replace(problem.ground, surface=Plane(slope=angle)))
 
 
-# -- where strides start -------------------------------------------------------------------------------------------
+# -- where a search starts, and where it goes ----------------------------------------------------------------------
 
 
-def drawn_walks(problem: GaitProblem) -> list[Trajectory]:
-    """Walks that differ in how the rear feet follow those in front; of a biped, in how far apart its steps are."""
+def drawn_walks(problem: GaitProblem, search: Search) -> list[Trajectory]:
+    """So many walks as a search starts from, in manners as different as they can be."""
     sunk = 0.04 * size_of(problem.robot)
-    if _rear_joints(problem.robot).any():
-        return [drawn_walk(problem, lag=lag, sunk=sunk) for lag in LAGS]
-    return [drawn_walk(problem, duty=duty, sunk=sunk) for duty in (0.55, 0.6, 0.65, 0.7)]
+    return [drawn_walk(problem, manner, sunk=sunk) for manner in islice(manners(search.seed), search.starts)]
 
 
-def neighbours(robot: Robot, number: int) -> list[Move]:
-    """Ways from a stride to one that may lead to a better one, in a round of this number."""
-    rear = _rear_joints(robot)
-    steps, factor = MOVED[number % len(MOVED)], SWUNG[number % len(SWUNG)]
-    moves = [
-        *(_Lag(side * steps) for side in (1, -1) if rear.any()),
-        *(_Swing(row, factor) for row in (rear, ~rear) if row.any()),
-        *(_Shake(size, seed + len(SHAKEN) * number) for seed, size in enumerate(SHAKEN)),
-    ]
-    return [_on_whole_stride(move) for move in moves]
+class Children:
+    """Guesses of every round of a search: crossings of the best fronts and rears, and neighbours of the best stride.
+
+    Where rounds are in vain, neighbours are those of the second best, and so on.
+    """
+
+    def __init__(self, robot: Robot, parents: int = 8, crossings: int = 5):
+        self.robot, self.parents, self.crossings = robot, parents, crossings
+        self.done: set[tuple[float, float]] = set()
+
+    def __call__(self, number: int, known: Sequence[Plan], idle: int) -> list[Trajectory]:
+        known = known[: self.parents]
+        strides = [whole_stride(plan.problem, plan.trajectory) for plan in known]
+        names = [plan.report.objective for plan in known]
+        made = {(i, j) for i, a in enumerate(names) for j, b in enumerate(names) if (a, b) in self.done}
+        chosen = pairs(efforts_of(self.robot, strides), made, self.crossings) if rear_joints(self.robot).any() else []
+        self.done |= {(names[i], names[j]) for i, j in chosen}
+        parent, moves = strides[min(idle, len(strides) - 1)], neighbours(self.robot, number)
+        found = [
+            *(crossed(self.robot, strides[i], strides[j]) for i, j in chosen),
+            *(move(self.robot, parent) for move in (moves[number % 2 :: 2] if chosen else moves)),
+        ]
+        knots = known[0].trajectory.knots
+        return [_first(within_limits(self.robot, stride), knots) for stride in found]
 
 
-def _on_whole_stride(move: Callable[[Robot, Trajectory], Trajectory]) -> Move:
-    def moved(plan: Plan) -> Trajectory:
-        robot = plan.problem.robot
-        whole = _within_limits(robot, move(robot, whole_stride(plan.problem, plan.trajectory)))
-        knots = plan.trajectory.knots
-        return Trajectory(whole.q[:knots], whole.v[:knots], whole.torque[: knots - 1], whole.dt)
-
-    return moved
-
-
-def _within_limits(robot: Robot, trajectory: Trajectory) -> Trajectory:
-    q = trajectory.q.copy()
-    for dof in robot.actuated:
-        entry = robot.dof_q[dof]
-        q[:, entry] = np.clip(q[:, entry], *np.asarray(robot.joint_range)[dof])
-    return trajectory._replace(q=q)
-
-
-def _rear_joints(robot: Robot) -> np.ndarray:
-    """Which actuators (nu,) move rear feet and none in front."""
-    rear = phases_of(robot, 0.25) % 0.5 > 0.1
-    support = _limbs(robot)
-    return np.asarray(support[rear].any(axis=0) & ~support[~rear].any(axis=0))
-
-
-def _limbs(robot: Robot) -> np.ndarray:
-    """Which actuators move which feet, (feet, nu)."""
-    return robot.tree.body_support[[foot.body for foot in robot.feet]][:, list(robot.actuated)].astype(bool)
-
-
-@dataclass(frozen=True)
-class _Lag:
-    """Rear limbs move so many steps earlier."""
-
-    steps: int
-
-    def __call__(self, robot: Robot, stride: Trajectory) -> Trajectory:
-        rear = _rear_joints(robot)
-        dofs = np.array(robot.actuated)[rear]
-        entries = np.array(robot.dof_q)[dofs]
-        count = stride.knots - 1
-        later = (np.arange(count + 1) + self.steps) % count
-        q, v, torque = stride.q.copy(), stride.v.copy(), stride.torque.copy()
-        q[:, entries], v[:, dofs] = stride.q[later][:, entries], stride.v[later][:, dofs]
-        torque[:, rear] = stride.torque[later[:-1]][:, rear]
-        return Trajectory(q, v, torque, stride.dt)
-
-
-@dataclass(frozen=True, eq=False)
-class _Swing:
-    """Limbs in the air move further from the line between where they leave the ground and where they come down."""
-
-    joints: np.ndarray  # (nu,) of the limbs meant
-    factor: float
-
-    def __call__(self, robot: Robot, stride: Trajectory) -> Trajectory:
-        q, count = stride.q.copy(), stride.knots - 1
-        depth = np.asarray(feet_along(robot, Plane(), stride.q).depth)[:count]
-        support = _limbs(robot)
-        for foot in range(len(robot.feet)):
-            limb = support[foot] & self.joints
-            entries = np.array(robot.dof_q)[np.array(robot.actuated)[limb]]
-            for first, after in swings(depth[:, foot] < 0):
-                share = (np.arange(first, after) - first + 1)[:, None] / (after - first + 1)
-                at = np.arange(first, after) % count
-                start, end = stride.q[(first - 1) % count, entries], stride.q[after % count, entries]
-                line = (1 - share) * start + share * end
-                q[at[:, None], entries] = line + self.factor * (stride.q[at[:, None], entries] - line)
-        q[-1, np.array(robot.dof_q)[list(robot.actuated)]] = q[0, np.array(robot.dof_q)[list(robot.actuated)]]
-        return stride._replace(q=q)
-
-
-def swings(in_air: np.ndarray) -> list[tuple[int, int]]:
-    """First step and the one after the last (which may pass the end) of every time in the air, of a cycle."""
-    count = len(in_air)
-    if in_air.all() or not in_air.any():
-        return []
-    starts = [k for k in range(count) if in_air[k] and not in_air[k - 1]]
-    return [(k, next(j for j in range(k, 2 * count) if not in_air[j % count])) for k in starts]
-
-
-@dataclass(frozen=True)
-class _Shake:
-    """All joints move a little more or less, smoothly, by amounts that a seed decides."""
-
-    size: float  # rad
-    seed: int
-
-    def __call__(self, robot: Robot, stride: Trajectory) -> Trajectory:
-        rng = np.random.default_rng(self.seed)
-        joints = np.array(robot.dof_q)[list(robot.actuated)]
-        turn = 2 * np.pi * np.arange(stride.knots) / (stride.knots - 1)
-        waves = np.stack([wave(times * turn) for times in (1, 2) for wave in (np.cos, np.sin)], axis=1)
-        q = stride.q.copy()
-        q[:, joints] += self.size * waves @ rng.normal(size=(4, len(joints)))
-        return stride._replace(q=q)
+def _first(stride: Trajectory, knots: int) -> Trajectory:
+    return Trajectory(stride.q[:knots], stride.v[:knots], stride.torque[: knots - 1], stride.dt)
