@@ -2,7 +2,7 @@
 
 A leg pinned to the ground has no slip and no sinkage; the paper adds them as coordinates, x_s and z_s in the sagittal
 plane (1), y_s and z_s in the frontal plane (6). Both models are ordinary robots of this library, with two slides at the
-stance foot (sagittal.xml, frontal.xml); the rigid-ground assumption is the same file with the slides locked.
+stance foot (sagittal.xml, frontal.xml).
 
 The paper's coordinates are absolute angles of the links, ours the robot's actuator angles and the absolute angle of the
 stance link: a constant matrix leads from one to the other (the paper's S).
@@ -15,8 +15,6 @@ from importlib.resources import as_file, files
 import numpy as np
 
 from softground.robots import Robot
-
-SAGITTAL_SLIDES, FRONTAL_SLIDES = ("x_s", "z_s"), ("y_s", "z_s")
 
 #: Absolute pitch about +y of (swing thigh, swing calf, stance thigh, stance calf, trunk), the paper's q1 .. q5, from
 #: the sagittal model's angles (stance pitch; calf and thigh actuators of the stance leg; thigh and calf of the swing
@@ -36,23 +34,17 @@ SAGITTAL_ANGLES = np.array(
 FRONTAL_ANGLES = np.array([[1.0, 0.0, 0.0], [1.0, -1.0, 0.0], [1.0, -1.0, 1.0]])
 
 
-def sagittal_model(rigid: bool = False) -> Robot:
-    """Five links and (x_s, z_s): q = (x_s, z_s, stance pitch, stance calf, stance thigh, swing thigh, swing calf).
-
-    rigid: without slip and sinkage, so without the first two coordinates.
-    """
-    return _load("sagittal.xml", SAGITTAL_SLIDES if rigid else ())
+def sagittal_model() -> Robot:
+    """Five links and (x_s, z_s): q = (x_s, z_s, stance pitch, stance calf, stance thigh, swing thigh, swing calf)."""
+    return _load("sagittal.xml")
 
 
-def frontal_model(rigid: bool = False) -> Robot:
-    """Three links and (y_s, z_s): q = (y_s, z_s, stance roll, stance hip, swing hip); the stance foot is the right one.
-
-    rigid: without slip and sinkage, so without the first two coordinates.
-    """
-    return _load("frontal.xml", FRONTAL_SLIDES if rigid else ())
+def frontal_model() -> Robot:
+    """Three links and (y_s, z_s): q = (y_s, z_s, stance roll, stance hip, swing hip); it stands on its right foot."""
+    return _load("frontal.xml")
 
 
-def _load(file: str, lock: tuple[str, ...]) -> Robot:
+def _load(file: str) -> Robot:
     (shape, *_) = (foot.shape for foot in Robot.load("biped").feet)
     with as_file(files("softground.papers.chen2026") / file) as path:
-        return Robot.load(path, feet={"foot": shape}, lock=lock)
+        return Robot.load(path, feet={"foot": shape})

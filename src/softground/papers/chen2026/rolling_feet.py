@@ -25,8 +25,8 @@ from matplotlib.figure import Figure
 
 from softground.bridges.side_pictures import blank
 from softground.papers.chen2026.experiment import DT, GROUNDS, SPEEDS, fall_of, robot, stances, walk
-from softground.papers.chen2026.prediction import measured
 from softground.papers.chen2026.rolling import arc, effective_rolling_radius
+from softground.papers.chen2026.stance_series import measured
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, above, below, between
 from softground.runs.figures import COLOURS, STYLE
 

@@ -20,7 +20,7 @@ LEAST_FACTOR = 100.0
 def perform(options: Options) -> Findings:
     stances = {
         "sagittal, sand": sand_stance(sagittal_model(), Wedge()),
-        "sagittal, rigid": rigid_stance(sagittal_model),
+        "sagittal, rigid": rigid_stance(sagittal_model()),
         "frontal, sand": sand_stance(frontal_model(), Wedge()),
     }
     rows = {name: measure(stance, repeats=5 if options.quick else 40) for name, stance in stances.items()}

@@ -1,40 +1,29 @@
 """One stance of the augmented models, on sand and on rigid ground, in the same coordinates.
 
     sand = sand_stance(sagittal_model(), Wedge(zeta=1.36))
-    rigid = rigid_stance(sagittal_model)
+    rigid = rigid_stance(sagittal_model())
     motion = jax.jit(lambda start: sand.motion(start, control, steps=100))(sand.start(q, v))
 
-On sand the stance foot slips and sinks as its medium lets it. On rigid ground its two coordinates are locked, and the
-reaction is what inverse dynamics asks of them: with x_s and z_s as coordinates the foot's Jacobian in (1) is constant,
-[I 0], so the rows of the locked coordinates *are* the reaction forces,
-
-    F = (D a + C v + G)[intrusion rows].
+On sand the stance foot slips and sinks as its medium lets it. On rigid ground its contact point does not move: the
+foot rolls (`rigid_ground`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
 from softground.arrays import Array
 from softground.errors import OptionError
-from softground.media import Firm, Medium
+from softground.media import Medium
+from softground.papers.chen2026.rigid_ground import INTRUSION, Rigid
 from softground.robots import Robot
-from softground.simulation import Ground, Simulator
+from softground.simulation import Simulator
 from softground.simulation.simulator import Control, Policy, State
-from softground.surfaces import Plane
 
 DT = 0.002
 """Time step, s."""
-INTRUSION = 2
-"""Coordinates of slip and sinkage: the first of every augmented model."""
-OUT_OF_REACH = Ground(Firm(), Plane(point=(0.0, 0.0, -10.0)))
-"""A locked foot is held by its lock, not by a ground."""
 
 
 class StanceMotion(eqx.Module):
@@ -61,9 +50,8 @@ class StanceMotion(eqx.Module):
 class Stance(eqx.Module):
     """An augmented model on a ground."""
 
-    robot: Robot  # with slip and sinkage, also where they are locked
+    robot: Robot
     simulator: Simulator
-    rigid: bool = eqx.field(static=True)
 
     def start(self, q=None, v=None) -> State:
         """State from augmented coordinates (nq,) and velocities; by default at rest as the robot stands."""
@@ -73,22 +61,15 @@ class Stance(eqx.Module):
             raise OptionError(
                 f"q and v must have {self.robot.nq} entries, slip and height first, got {q.shape}, {v.shape}"
             )
-        kept = slice(INTRUSION, None) if self.rigid else slice(None)
-        return self.simulator.initial_state(q[kept], v[kept])
+        return self.simulator.initial_state(q, v)
 
     def motion(
         self, start: State, control: Control | Policy | Float[Array, "t nu"] | None = None, steps: int | None = None
     ) -> StanceMotion:
         """Simulate the stance: see `Simulator.rollout` for what controls it."""
-        final, record = self.simulator.rollout(start, control, steps)
-        q, v, force = record.q, record.v, record.wrench_world[:, 0, self._force_axes]
-        if self.rigid:
-            unmoved = lambda x: jnp.pad(x, ((0, 0), (INTRUSION, 0)))  # noqa: E731
-            following = jnp.concatenate([record.v[1:], final.v[None]])
-            acceleration = (following - record.v) / self.simulator.dt
-            q, v = unmoved(q), unmoved(v)
-            force = jax.vmap(lambda *state: reaction(self.robot, *state))(q, v, unmoved(acceleration))
-        return StanceMotion(record.time, q, v, record.torque, force, record.converged)
+        record = self.simulator.rollout(start, control, steps)[1]
+        force = record.wrench_world[:, 0, self._force_axes]
+        return StanceMotion(record.time, record.q, record.v, record.torque, force, record.converged)
 
     @property
     def _force_axes(self) -> np.ndarray:
@@ -98,14 +79,18 @@ class Stance(eqx.Module):
 
 def sand_stance(robot: Robot, medium: Medium, dt: float = DT) -> Stance:
     """An augmented model whose stance foot slips and sinks in a medium."""
-    return Stance(robot, Simulator(robot, medium, dt), rigid=False)
+    return Stance(robot, Simulator(robot, medium, dt))
 
 
-def rigid_stance(model: Callable[..., Robot], dt: float = DT) -> Stance:
-    """The same (`sagittal_model` or `frontal_model`) without slip and sinkage: the rigid-ground assumption."""
-    return Stance(model(), Simulator(model(rigid=True), OUT_OF_REACH, dt), rigid=True)
+def rigid_stance(robot: Robot, dt: float = DT) -> Stance:
+    """The same whose foot rolls without slipping and sinking: the rigid-ground assumption."""
+    return Stance(robot, Simulator(robot, Rigid(), dt))
 
 
-def reaction(robot: Robot, q: Float[Array, " nq"], v: Float[Array, " nq"], a: Float[Array, " nq"]) -> Float[Array, "2"]:
-    """Ground reaction along the intrusion coordinates (N) that a motion of an augmented model asks for."""
+def reaction(robot: Robot, q: Float[Array, " n"], v: Float[Array, " n"], a: Float[Array, " n"]) -> Float[Array, "2"]:
+    """Ground reaction along the intrusion coordinates (N) that a motion of an augmented model asks for.
+
+    With slip and sinkage as coordinates the foot's Jacobian in (1) is constant, [I 0], so their rows of the inverse
+    dynamics *are* the forces,  F = (D a + C v + G)[intrusion rows].
+    """
     return robot.inverse_dynamics(q, v, a)[:INTRUSION]
