@@ -77,7 +77,9 @@ class Stepper(eqx.Module):
     def __call__(self, memory: Memory, state: State) -> tuple[Memory, Control]:
         slip = self.gait.odometry * self._slip(state)
         memory = memory._replace(drift=memory.drift + self.controller.period * slip)
-        q, v = jnp.asarray(state.q).at[:3].add(-memory.drift), jnp.asarray(state.v).at[:3].add(-slip)
+        axes = np.array([0, 2] if self.controller.robot.planar else [0, 1, 2])  # of the base's place
+        moved = lambda x, by: jnp.asarray(x).at[: len(axes)].add(-by[axes])  # noqa: E731
+        q, v = moved(state.q, memory.drift), moved(state.v, slip)
         seen = self.see(q, v)
         memory = self._remember(memory, state.time, seen)
         torque = self.controller.torque(q, v, self._references(memory, state.time, seen), state.v)

@@ -24,12 +24,14 @@ from softground.simulation.simulator import Simulator, State
 def starting_state(simulator: Simulator, stepper: Stepper, depth: float = 0.0) -> State:
     """The robot stands with its feet at a depth (m) and begins to sway towards its left foot, the first to carry.
 
-    A pendulum that goes from foot to foot in equal times T has the speed omega W/2 tanh(omega T/2) half way.
+    A pendulum that goes from foot to foot in equal times T has the speed omega W/2 tanh(omega T/2) half way. A planar
+    robot does not sway: only its way ahead is left.
     """
     gait = stepper.gait
     v = np.zeros(simulator.robot.nv)
     omega = stepper.omega
-    v[1] = omega * gait.width / 2 * np.tanh(omega * gait.stance / 2)
+    if not simulator.robot.planar:
+        v[1] = omega * gait.width / 2 * np.tanh(omega * gait.stance / 2)
     return simulator.initial_state(v=v, height=-depth)
 
 

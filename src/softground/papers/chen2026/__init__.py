@@ -6,6 +6,7 @@ models (`models`), their stances (`stance`), the rolling foot (`rolling`), the w
 """
 
 from softground.papers.chen2026 import (
+    cheap_gaits,
     classification,
     comparison,
     identification,
@@ -26,6 +27,7 @@ STUDIES = (
     walker.STUDY,
     transport.STUDY,
     landing.STUDY,
+    cheap_gaits.STUDY,
     identification.STUDY,
     classification.STUDY,
     turning.STUDY,

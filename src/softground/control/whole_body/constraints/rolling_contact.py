@@ -40,7 +40,8 @@ class RollingContact(Constraint):
         jacobian, bias = self.slip(snapshot)
         target = (-self.damping * (jacobian @ snapshot.v) - bias).reshape(-1)
         matrix = snapshot.unknowns.matrix(acceleration=jacobian.reshape(-1, snapshot.unknowns.dofs))
-        return Bounds(matrix, target, target, jnp.repeat(snapshot.in_contact, 3))
+        in_the_plane = np.array([True, not snapshot.robot.planar, True])  # where nothing can move sideways
+        return Bounds(matrix, target, target, (snapshot.in_contact[:, None] & in_the_plane).reshape(-1))
 
     def slip(self, snapshot: Snapshot) -> tuple[Float[Array, "F 3 nv"], Float[Array, "F 3"]]:
         """Jacobian of the lowest points' velocity over the ground, and its part of the acceleration at a = 0."""
