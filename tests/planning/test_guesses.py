@@ -7,7 +7,7 @@ from softground.contact.feet import feet_along
 from softground.errors import OptionError
 from softground.media.named import sand
 from softground.planning import Manner, drawn_walk, gallop, trot_in_place, turned, walking_problem
-from softground.planning.guesses import stance
+from softground.planning.guesses import draped, stance
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
 from softground.simulation import Ground
@@ -35,6 +35,20 @@ def test_turned_gait_is_as_deep_in_the_new_slope(robot):
     np.testing.assert_allclose(after.tilt, before.tilt, atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(steeper.v[:, :2], axis=1), np.linalg.norm(v[:, :2], axis=1))
     assert steeper.q[0, 0] == 0.0
+
+
+def test_a_gait_laid_over_terrain_is_as_deep_on_average(robot):
+    rng = np.random.default_rng(1)
+    q = stance(robot) + rng.uniform(-0.1, 0.1, (6, robot.nq))
+    q[:, 0] = np.linspace(0, 1, 6)
+    gait = Trajectory(q, np.zeros((6, robot.nv)), np.zeros((5, robot.nu)), 0.05)
+    hill = Plane(slope=0.2)
+    problem = walking_problem(robot, Ground(sand(2.0), hill), knots=6, dt=0.05)
+    over = draped(problem, gait)
+    before, after = (np.asarray(feet_along(robot, *one).depth) for one in ((Plane(), q), (hill, over.q)))
+    np.testing.assert_allclose(after.mean(axis=1), before.mean(axis=1), atol=1e-4)
+    np.testing.assert_array_equal(over.q[:, 2:], q[:, 2:])
+    np.testing.assert_allclose(over.v[1:, 1], np.diff(over.q[:, 1] - q[:, 1]) / 0.05)
 
 
 def test_gaits_in_space_are_not_turned():

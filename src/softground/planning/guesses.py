@@ -175,6 +175,23 @@ def tracked(problem: GaitProblem, gait: Trajectory, eps: float = 1.0) -> Traject
     return _simulated(problem, eps, policy, start, gait.v[0], label="the tracked gait")
 
 
+def draped(problem: GaitProblem, gait: Trajectory) -> Trajectory:
+    """A gait of level ground laid over the problem's terrain: at every knot the base is as much higher as the ground
+    below its feet is, on average. Joints stay as they are, so nothing falls; the dynamics are left to the optimiser."""
+    robot, base = problem.robot, base_motion(problem.robot)
+    gait = gait.resampled(problem.knots)
+    q, v = gait.q.copy(), gait.v.copy()
+    for _ in range(3):  # depths are measured along the normal
+        there, level = (
+            np.asarray(feet_along(robot, surface, one).depth)
+            for surface, one in ((problem.ground.surface, q), (Plane(), gait.q))
+        )
+        q[:, base.up_q] += (there - level).mean(axis=1)
+    up_v = base.up_q if robot.planar else 2
+    v[1:, up_v] += np.diff(q[:, base.up_q] - gait.q[:, base.up_q]) / gait.dt
+    return gait._replace(q=q, v=v)
+
+
 def standing_alike(problem: GaitProblem, q: np.ndarray) -> np.ndarray:
     """A configuration of level ground, moved up or down until its feet are as deep in this ground on average."""
     up = base_motion(problem.robot).up_q

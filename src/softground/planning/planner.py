@@ -23,12 +23,13 @@ from softground.planning.plan import Plan, load_motion
 from softground.planning.problem import GaitProblem, walking_problem
 from softground.planning.size import walking_eps
 from softground.planning.solve import solve
-from softground.planning.stages import Stage, bilevel_stages, near_stages, standard_stages
+from softground.planning.stages import Stage, bilevel_stages, near_stages, neighbour_stages, standard_stages
 from softground.planning.strides import stride
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
 from softground.runs import Run
 from softground.simulation import Ground
+from softground.surfaces import Plane
 
 EFFORT_LEFT = 0.1
 """Share of the cost on torque that stays beside that on work, since torque at rest does no work."""
@@ -115,10 +116,11 @@ def plan(
     named = guess if isinstance(guess, str) else "a gait"
     with Console(stderr=True, quiet=not progress).status(f"making the guess: {named}"):
         start = guess_for(problem, guess, eps)
+    on_plane = isinstance(soil.surface, Plane)
     return solve(
         problem,
         start,
-        stages=stages_for(problem, stages_from(form, guess, eps)),
+        stages=stages_for(problem, stages_from(form, guess, eps, on_plane)),
         dynamics=form,
         seconds=seconds,
         progress=progress,
@@ -133,11 +135,15 @@ def dynamics_named(name: str) -> type[Dynamics]:
     return DYNAMICS[name]
 
 
-def stages_from(form: type[Dynamics], guess: str | Path | Plan | Run | Trajectory, eps: float) -> tuple[Stage, ...]:
+def stages_from(
+    form: type[Dynamics], guess: str | Path | Plan | Run | Trajectory, eps: float, on_plane: bool = True
+) -> tuple[Stage, ...]:
     """The way to a solution from a guess, on ground of smoothing `eps` (W)."""
     near = isinstance(guess, str) and guess == "stride"
     if form is Bilevel:
         return bilevel_stages(eps, near=near)
+    if near and not on_plane:  # laid over it, the gait is not so near
+        return neighbour_stages(eps)
     return near_stages(eps) if near else standard_stages(eps)
 
 

@@ -22,7 +22,7 @@ from softground.errors import OptionError
 from softground.planning.constraints import Cycle
 from softground.planning.costs import Periodicity
 from softground.planning.drawn import drawn_walk, manners
-from softground.planning.guesses import STRIDE, carried_over, rise, tracked
+from softground.planning.guesses import STRIDE, carried_over, draped, rise
 from softground.planning.library import Command, Solved, command_of, nearest
 from softground.planning.moves import crossed, efforts_of, neighbours, pairs, rear_joints, within_limits
 from softground.planning.plan import Plan
@@ -57,7 +57,7 @@ def stride(problem: GaitProblem, eps: float | None = None, search: Search | None
     gait = repeated(robot, whole_stride(one, best_stride(one, eps, search)), problem.knots)
     if plane is surface:
         return gait
-    return tracked(problem, gait, eps)
+    return draped(problem, gait)
 
 
 def best_stride(one: GaitProblem, eps: float, search: Search | None = None) -> Trajectory:
