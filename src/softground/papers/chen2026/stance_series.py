@@ -26,7 +26,9 @@ ANGLES: tuple[str, ...] = ("swing thigh", "swing calf", "stance thigh", "stance 
 FORCES: tuple[str, ...] = ("F_x", "F_y", "F_z")
 INTRUSIONS: tuple[str, ...] = ("x_s", "y_s", "z_s")
 QUANTITIES: tuple[str, ...] = (*ANGLES, *FORCES, *INTRUSIONS)
-UNITS: dict[str, str] = dict.fromkeys(ANGLES, "rad") | dict.fromkeys(FORCES, "N") | dict.fromkeys(INTRUSIONS, "m")
+UNITS: dict[str, str] = {
+    name: unit for names, unit in ((ANGLES, "rad"), (FORCES, "N"), (INTRUSIONS, "m")) for name in names
+}
 
 
 class Motions(NamedTuple):
