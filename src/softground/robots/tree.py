@@ -119,6 +119,12 @@ class Tree:
         return tuple(i for i, t in enumerate(self.joint_type) for _ in range(JOINT_NV[t]))
 
     @cached_property
+    def dof_turns(self) -> tuple[bool, ...]:
+        """(nv,) whether a dof turns what it moves."""
+        turns = {FREE: (False,) * 3 + (True,) * 3, BALL: (True,) * 3, SLIDE: (False,), HINGE: (True,)}
+        return tuple(one for kind in self.joint_type for one in turns[kind])
+
+    @cached_property
     def dof_q(self) -> tuple[int, ...]:
         """(nv,) entry of q that a slide or hinge dof moves; -1 for dofs of free and ball joints."""
         return tuple(self.q_address[i] if self.joint_type[i] in (SLIDE, HINGE) else -1 for i in self.dof_link)

@@ -29,6 +29,7 @@ from softground.simulation.controllers import Controller, Policy, as_controller,
 from softground.simulation.ground import Ground
 from softground.simulation.groups import Group, groups_of_bodies, groups_under_feet, in_order, medium_under_feet
 from softground.simulation.outcome import outcome_of, problem_of, split
+from softground.simulation.slowing import slowed
 from softground.simulation.treading import fresh_prints, printed, treading, treads_natively, window_apart, with_window
 from softground.surfaces import Surface
 from softground.terrain.footprints import Prints
@@ -260,7 +261,7 @@ class Simulator(eqx.Module):
         kin = robot.kinematics(state.q)
         placed = self._placed(groups, kin)
         outcome = outcome_of(self, state, control, groups, kin, placed)
-        velocity = outcome.velocity
+        velocity, too_fast = slowed(robot, outcome.velocity, dt)
         q = robot.integrate(state.q, velocity, dt)
         twists = tuple(
             jnp.concatenate([now[None], last[:-1]]) for now, last in zip(outcome.guess, state.twists, strict=True)
@@ -281,7 +282,7 @@ class Simulator(eqx.Module):
             tilt=in_order(feet, [one.tilt for one in placed[of_feet]]),
             twist=_recorded_twists(feet, outcome.twists[of_feet]),
             iterations=outcome.iterations,
-            converged=outcome.converged,
+            converged=outcome.converged & ~too_fast,
             finite=jnp.isfinite(q).all() & jnp.isfinite(velocity).all(),
             outside_data=in_order(
                 feet, [group.outside_data(one) for group, one in zip(feet, placed[of_feet], strict=True)]
