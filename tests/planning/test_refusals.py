@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from softground.errors import MediumError, OptionError
-from softground.media.named import foam
+from softground.media import Wedge
 from softground.planning import Boundary, FootSplines, Limits, Stage, solve
 from softground.robots import Robot
 from softground.robots.base import base_motion
@@ -34,8 +34,8 @@ def test_goal_outside_the_terrain():
 
 
 def test_medium_without_derivatives():
-    problem = replace(foot_problem(), ground=Ground(foam()))
-    with pytest.raises(MediumError, match="cannot plan on ViscoElastic"):
+    problem = replace(foot_problem(), ground=Ground(Wedge()))
+    with pytest.raises(MediumError, match="cannot plan on Wedge"):
         attempt(problem)
 
 

@@ -12,7 +12,7 @@ from softground.errors import FileFormatError, OptionError
 from softground.media.named import REFERENCE_FOOT, sand
 from softground.media.similar_feet import SimilarFeet, scaled_foot
 from softground.planning import BaseHeight, Damping, Plan, Stage, solve
-from softground.planning.dynamics.base import wrench_space_under_feet
+from softground.planning.dynamics.base import medium_for_planning
 from softground.planning.sensitivity import Physics, slope_of_optimum
 from softground.robots import Robot
 from softground.robots.shapes import Cylinder
@@ -51,7 +51,7 @@ def physics(parameters) -> Physics:
     """Parameters: size of the foot, strength of the sand."""
     size, strength = parameters
     reference = sized_problem(1.0)
-    space = wrench_space_under_feet(reference.robot, reference.ground)
+    space = medium_for_planning(reference.robot, reference.ground)
     stronger = eqx.tree_at(lambda one: one.strength, space, strength * space.strength)
     return Physics(heavier(reference.robot, size), eqx.filter_vmap(scaled_foot, in_axes=(0, None))(stronger, size))
 

@@ -18,8 +18,9 @@ from softground.arrays import Array
 from softground.contact.feet import displaced, feet_in_ground, pose_directions
 from softground.errors import OptionError
 from softground.media.base import FootInGround
+from softground.media.wrench_space import WrenchSpace
 from softground.planning.blocks import Block
-from softground.planning.dynamics.base import wrench_space_under_feet
+from softground.planning.dynamics.base import medium_for_planning
 from softground.planning.layout import Layout
 from softground.robots import Robot
 from softground.robots.base import base_motion
@@ -56,9 +57,12 @@ class InsideData:
     tilt: float | None = None  # rad
 
     def blocks(self, problem: GaitProblem, layout: Layout) -> list[Bounded]:
-        medium = wrench_space_under_feet(problem.robot, problem.ground)
-        depth = np.min(medium.max_depth) if self.depth is None else self.depth
-        tilt = np.min(medium.max_tilt) if self.tilt is None else self.tilt
+        medium = medium_for_planning(problem.robot, problem.ground)
+        known = isinstance(medium, WrenchSpace)  # springs are no data, and have no end
+        depth = (np.min(medium.max_depth) if known else np.inf) if self.depth is None else self.depth
+        tilt = (np.min(medium.max_tilt) if known else np.inf) if self.tilt is None else self.tilt
+        if np.isinf(depth) and np.isinf(tilt):
+            return []
         for label, value in {"depth": depth, "tilt": tilt}.items():
             if not value > 0:
                 raise OptionError(f"greatest {label} of the feet must be positive, got {value}")

@@ -216,7 +216,7 @@ def _simulated(
 ) -> Trajectory:
     """What a policy does on the problem's ground, from `settle` (s) on; from rest the feet just touch the ground."""
     robot, fine = problem.robot, _fine_step(problem)
-    simulator = Simulator(robot, problem.ground.smoothed(eps), fine)
+    simulator = Simulator(robot, problem.ground.sharpened(eps), fine)
     state = simulator.initial_state(q, height=0.0) if v is None else simulator.initial_state(q, v)
     past = run(simulator, state, policy, settle + problem.seconds + problem.dt, progress=False)
     if past.attrs["ended"] != "finished":

@@ -12,6 +12,9 @@ import numpy as np
 import xarray as xr
 
 from softground.contact.feet import contact_jacobian, feet_in_ground, wrench_in_world
+from softground.media.wrench_space import WrenchSpace
+from softground.planning.dynamics.base import medium_for_planning
+from softground.planning.dynamics.springs import PlannedSprings
 from softground.planning.plan_file import plan_dataset, plan_parts
 from softground.planning.problem import GaitProblem
 from softground.planning.replay import Replay, replay
@@ -129,18 +132,21 @@ class Plan:
 
 def _motion(problem: GaitProblem, trajectory: Trajectory, eps: float, title: str = "") -> RobotMotion:
     """The motion of a trajectory on the problem's ground at temperature eps (W): one sample per step."""
-    simulator = Simulator(problem.robot, problem.ground.smoothed(eps), problem.dt)
+    simulator = Simulator(problem.robot, problem.ground.sharpened(eps), problem.dt)
+    medium = medium_for_planning(problem.robot, problem.ground, eps)
     time = np.arange(len(trajectory.torque)) * trajectory.dt
-    values = _values_in(simulator, trajectory, problem.collocation * problem.dt)
+    values = _values_in(simulator, medium, trajectory, problem.collocation * problem.dt)
     arrays: dict[str, np.ndarray] = {}
     recipe = {"simulator": simulator_recipe(simulator, arrays)}
     return RobotMotion(with_recipes(motion_dataset(simulator, time, values, title), recipe, arrays))
 
 
-def _values_in(simulator: Simulator, trajectory: Trajectory, until_collocation: float) -> dict[str, np.ndarray]:
+def _values_in(
+    simulator: Simulator, medium: WrenchSpace | PlannedSprings, trajectory: Trajectory, until_collocation: float
+) -> dict[str, np.ndarray]:
     """What happens in every step of a trajectory: the wrenches follow from the feet's next twists, and from their
     poses `until_collocation` (s) after the step began."""
-    robot, surface, medium = simulator.robot, simulator.ground.surface, simulator.feet_medium
+    robot, surface = simulator.robot, simulator.ground.surface
 
     def one(q, v_next):
         feet = feet_in_ground(robot, robot.kinematics(q), surface)

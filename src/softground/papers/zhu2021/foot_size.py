@@ -30,7 +30,7 @@ from softground.papers.study import Check, Findings, Options, Row, Study, Table,
 from softground.papers.zhu2019.quadruped import STRENGTH
 from softground.papers.zhu2021 import gaits
 from softground.planning import GaitProblem, InsideData, standard_stages, walk_at_speed, walking_problem
-from softground.planning.dynamics.base import wrench_space_under_feet
+from softground.planning.dynamics.base import medium_for_planning
 from softground.planning.sensitivity import Physics, slope_of_optimum
 from softground.robots import Robot
 from softground.robots.shapes import Cylinder
@@ -173,7 +173,7 @@ def sized(size: float) -> GaitProblem:
 def physics() -> Callable[[Float[Array, ""]], Physics]:
     """Robot and ground as a differentiable function of the size of the feet."""
     robot = gaits.robot()
-    space = wrench_space_under_feet(robot, Ground(sand(STRENGTH)))
+    space = medium_for_planning(robot, Ground(sand(STRENGTH)))
     return lambda size: Physics(weighing(robot, size), jax.vmap(scaled_foot, (0, None))(space, size))
 
 

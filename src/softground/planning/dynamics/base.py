@@ -22,8 +22,10 @@ from softground.arrays import Array
 from softground.contact.feet import contact_jacobian, displaced, feet_in_ground, pose_directions
 from softground.errors import MediumError
 from softground.media.base import COMPONENTS
+from softground.media.visco_elastic.medium import ViscoElasticFoot
 from softground.media.wrench_space import WrenchSpace
 from softground.planning.blocks import Block
+from softground.planning.dynamics.springs import PlannedSprings, planned_springs
 from softground.planning.layout import Layout
 from softground.robots import Robot
 from softground.robots.dynamics_derivatives import (
@@ -60,13 +62,13 @@ class Dynamics(eqx.Module):
 
     robot: Robot
     surface: Surface
-    feet_medium: WrenchSpace  # one per foot (leading axis)
+    feet_medium: WrenchSpace | PlannedSprings  # one per foot (leading axis)
     dt: float = eqx.field(static=True)
     collocation: float = eqx.field(static=True)
 
     def __init__(self, robot: Robot, ground: Ground, dt: float, collocation: float = 0.0):
         self.robot, self.surface, self.dt, self.collocation = robot, ground.surface, float(dt), float(collocation)
-        self.feet_medium = wrench_space_under_feet(robot, ground)
+        self.feet_medium = medium_for_planning(robot, ground)
 
     @abc.abstractmethod
     def block(self, layout: Layout) -> Block:
@@ -128,14 +130,17 @@ def _all_foot_twists(dynamics: Dynamics, q, v):
     return jax.vmap(lambda q, v: dynamics.foot_twists(dynamics.met_pose(q, v), v))(q, v)
 
 
-def wrench_space_under_feet(robot: Robot, ground: Ground) -> WrenchSpace:
-    """The medium under each foot (leading axis); MediumError where planning has no derivatives of it."""
-    medium = medium_under_feet(ground.medium, robot)
+def medium_for_planning(robot: Robot, ground: Ground, eps: float = 1.0) -> WrenchSpace | PlannedSprings:
+    """The medium under each foot (leading axis) at a temperature eps (W); MediumError where planning has no derivatives
+    of it."""
+    medium = medium_under_feet(ground.sharpened(eps).medium, robot)
+    if isinstance(medium, ViscoElasticFoot):
+        return planned_springs(medium, eps)
     if not isinstance(medium, WrenchSpace):
         raise MediumError(
             f"cannot plan on {type(ground.medium).__name__}: its force depends on what the ground remembers and has "
             "no derivative where a foot starts to slide; plan on granular ground (sand, pebbles, beads, or a "
-            "learned medium), a WrenchSpace"
+            "learned medium), a WrenchSpace, or on foam"
         )
     return medium
 
@@ -154,7 +159,7 @@ def split_step(layout: Layout, local: Float[Array, " w"]) -> tuple[Array, ...]:
 
 
 Response = Callable[[Any, Float[Array, " n"]], Float[Array, " n"]]
-"""Wrench on a foot from its law (that of a wrench space) and what it responds to: a twist s, scaled or not."""
+"""Wrench on a foot from its law and what it responds to: a twist s, scaled or not."""
 
 
 class BalanceDerivatives(NamedTuple):

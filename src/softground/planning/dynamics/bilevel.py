@@ -45,6 +45,7 @@ from softground.contact.solve import solve
 from softground.errors import MediumError
 from softground.media.base import Derivatives, Law
 from softground.media.round_space import RoundWrenchSpace
+from softground.media.wrench_space import WrenchSpace
 from softground.planning.blocks import Block
 from softground.planning.dynamics.base import (
     FORCE_UNIT,
@@ -144,6 +145,11 @@ class Bilevel(Dynamics):
 
     def __init__(self, robot: Robot, ground: Ground, dt: float, collocation: float = 0.0):
         super().__init__(robot, ground, dt, collocation)
+        if not isinstance(self.feet_medium, WrenchSpace):
+            raise MediumError(
+                "the bilevel form weighs the vertices of a wrench space, and springs have none: plan on foam with the "
+                "closed form (--dynamics closed-form)"
+            )
         if isinstance(self.feet_medium, RoundWrenchSpace):
             raise MediumError(
                 "the bilevel form weighs the vertices of a wrench space, and those of round feet in space have none: "
@@ -154,7 +160,9 @@ class Bilevel(Dynamics):
         return BilevelSteps(self, layout)
 
     def smoothing(self, eps):
-        return (self.feet_medium.coefficients.shape[-2] + 1) * eps  # vertices, with the origin
+        medium = self.feet_medium
+        assert isinstance(medium, WrenchSpace)  # or it would have been refused
+        return (medium.coefficients.shape[-2] + 1) * eps  # vertices, with the origin
 
     def next_velocity(self, q, v, torque: Float[Array, " nu"], mu, near=None) -> Float[Array, " nv"]:
         """Velocity at the end of a step under torques (N m), evaluated at q. `near`: a guess of it, for speed alone."""

@@ -37,10 +37,12 @@ from softground.planning.dynamics.base import (
     LINEAR_WRENCH,
     TWIST_ROWS,
     Dynamics,
+    Response,
     balance_derivatives,
     split_step,
     steps_of,
 )
+from softground.planning.dynamics.springs import SpringResponse
 from softground.planning.layout import TORQUE_UNIT, Layout
 from softground.robots.dynamics_derivatives import has_scalar_joints
 
@@ -51,9 +53,17 @@ class ClosedForm(Dynamics):
     def block(self, layout: Layout) -> Block:
         return ClosedFormSteps(self, layout)
 
-    def respond(self, law: SupportFunction | RoundSupport, scaled: Float[Array, " n"]) -> Float[Array, " n"]:
-        """Wrench on a foot (surface frame, N and N m) at a scaled twist s, which has the temperature in it."""
-        return replace(law, eps=jnp.ones(())).wrench(scaled / self.wrench_unit)
+    def responding(self, eps) -> Response:
+        """The wrench on a foot (surface frame, N and N m) by its law and its scaled twist s, at a temperature eps, W.
+
+        Sand's depends on s alone, and is taken as at a temperature of one.
+        """
+
+        def respond(law: SupportFunction | RoundSupport | SpringResponse, scaled: Float[Array, " n"]):
+            at = eps if isinstance(law, SpringResponse) else 1.0
+            return replace(law, eps=jnp.asarray(at, dtype=scaled.dtype)).wrench(at * scaled / self.wrench_unit)
+
+        return respond
 
 
 class ClosedFormSteps(Block):
@@ -70,8 +80,8 @@ class ClosedFormSteps(Block):
         dynamics, robot, dt = self.dynamics, self.dynamics.robot, self.dynamics.dt
         q, v, lifted, torque, q_next, v_next = split_step(self.layout, local)
         scaled = lifted.reshape(-1, dynamics.twist_size)
-        met = dynamics.met_pose(q, v_next)
-        force, twists = dynamics.balance(met, v, v_next, lambda laws, _: jax.vmap(dynamics.respond)(laws, scaled))
+        met, respond = dynamics.met_pose(q, v_next), dynamics.responding(eps)
+        force, twists = dynamics.balance(met, v, v_next, lambda laws, _: jax.vmap(respond)(laws, scaled))
         force = jnp.asarray(force).at[np.array(robot.actuated)].add(-TORQUE_UNIT * torque)
         unit = dynamics.wrench_unit / LINEAR_WRENCH
         twist = twists * unit - eps / LINEAR_WRENCH * scaled
@@ -85,7 +95,7 @@ class ClosedFormSteps(Block):
         dynamics, robot, layout = self.dynamics, self.dynamics.robot, self.layout
         q, v, lifted, _, _, v_next = split_step(layout, local)
         met, scaled = dynamics.met_pose(q, v_next), lifted.reshape(-1, dynamics.twist_size)
-        by = balance_derivatives(dynamics, met, v, v_next, scaled, dynamics.respond)
+        by = balance_derivatives(dynamics, met, v, v_next, scaled, dynamics.responding(eps))
         force = [
             rows.reshape(robot.nv, -1) / FORCE_UNIT for rows in (by.force_q, by.force_v, by.force_s, by.force_next)
         ]
