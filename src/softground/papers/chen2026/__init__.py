@@ -20,6 +20,7 @@ from softground.papers.chen2026 import (
     speed,
     transport,
     turning,
+    varied_ground,
     walker,
 )
 
@@ -37,6 +38,7 @@ _PERFORMED = tuple(
         identification.STUDY,
         classification.STUDY,
         turning.STUDY,
+        varied_ground.STUDY,
         speed.STUDY,
     )
 )

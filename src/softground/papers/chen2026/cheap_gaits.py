@@ -99,14 +99,14 @@ def _over_strides(run: Run, gait: Gait) -> float:
     cost = walk_cost(run, start=STEADY, end=STEADY + strides * stride).walk
     if cost is None or cost.cost_of_transport is None or abs(cost.speed / gait.speed - 1) > KEPT:
         return float("inf")
-    return cost.cost_of_transport
+    return float(cost.cost_of_transport)
 
 
 def frontal_cost(gait: Gait) -> float:
     """Cost of transport of swaying: work of the hips in a stance over the weight and the way ahead."""
     model, stance = frontal_model(), float(gait.stepping.stance)
     weight = model.total_mass * 9.81
-    return float(_sway_work()(stance, gait.width)) / (weight * gait.speed * stance)
+    return float(_sway_work()(stance, gait.width)) / (float(weight) * gait.speed * stance)
 
 
 @cache
