@@ -37,7 +37,7 @@ def test_larger_feet_meet_what_theory_says_of_them():
     one = type(foot)(*(jnp.asarray(leaf[0]) for leaf in (foot.depth, foot.position, foot.rotation, foot.surface)))
     down = jnp.array([0.0, -0.1, 0.0])
     # Of the same twist: theory of the foot itself, whose fit is good to some per cent.
-    ours, theirs = (np.asarray(space.law(one, None, 0.01).wrench(down)) for space in (learned, direct))
+    ours, theirs = (np.asarray(space.law(one, None, jnp.asarray(0.01)).wrench(down)) for space in (learned, direct))
     assert ours[1] == pytest.approx(theirs[1], rel=0.08)
     assert ours[1] == pytest.approx(200 * 1.4**2, rel=0.08)  # sand() meets 200 N with a foot of size 1 at 5 cm
 

@@ -164,6 +164,9 @@ def learn(
         "medium.json"
     ),
     method: Annotated[str, typer.Option(help="auto (the best), rbf, gp, svr or physics.")] = "auto",
+    bed: Annotated[
+        list[Path] | None, typer.Option(help="The same foot measured in a further bed (CSV); may be given again.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Learn a medium from measured wrenches, comparing methods by cross-validation."""
@@ -176,10 +179,13 @@ def learn(
     from softground.media import save_medium
 
     rows = read_any(database)
+    further = [read_any(path) for path in bed or []]
     with Console(stderr=True).status("learning") as status:
-        learned = report.learn(rows, method, on_method=lambda label: status.update(f"trying {label}"))
+        learned = report.learn(rows, method, on_method=lambda label: status.update(f"trying {label}"), further=further)
     summary = learned.summary()
-    save_medium(out, learned.medium, {"name": rows.medium, "provenance": rows.provenance, "learning": summary})
+    provenance = "; ".join(dict.fromkeys(one.provenance for one in [rows, *further]))
+    notes = {"name": rows.medium, "provenance": provenance, "learning": summary}
+    save_medium(out, learned.ensemble or learned.medium, notes)
     if as_json:
         print(json.dumps(summary | {"out": str(out)}))
         return
@@ -187,6 +193,7 @@ def learn(
     print_pairs(
         "noise, from mirrored directions of an upright foot", learned.noise or {"": "not measured on both sides"}
     )
+    print_pairs("how far to trust it, from what was left out", report.trust_rows(learned))
     print_rows("measure next, the most uncertain first", report.plan_rows(learned))
     print(out)
 

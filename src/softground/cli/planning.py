@@ -147,7 +147,8 @@ def _first_numbers(plan: Plan) -> dict[str, Any]:
 
 @app.command(
     epilog="Examples:\n\n[bold]softground replay gait.nc --out replay.nc[/]\n\n"
-    "[bold]softground replay gait.nc --push 0.3 --strength 0.7 --seeds 20[/]   how many of 20 pushed robots stay up"
+    "[bold]softground replay gait.nc --push 0.3 --strength 0.7 --seeds 20[/]   how many of 20 pushed robots stay up\n\n"
+    "[bold]softground replay gait.nc --ensemble sand.json[/]   how far it spreads as the ground is not known better"
 )
 def replay(
     gait: Annotated[Path, typer.Argument(help="Planned gait, written by softground plan.")],
@@ -164,6 +165,10 @@ def replay(
     seeds: Annotated[
         int, typer.Option(help="Replays, from this seed on: how many stay up, with and without feedback.")
     ] = 1,
+    ensemble: Annotated[
+        Path | None, typer.Option(help="Learned medium with an ensemble (.json): intervals over its members.")
+    ] = None,
+    members: Annotated[int, typer.Option(help="How many members of the ensemble.")] = 20,
     dt: TimeStep = 0.002,
     eps: Annotated[float, typer.Option(help="Temperature of the ground, W.")] = 1e-3,
     quiet: Quiet = False,
@@ -182,6 +187,21 @@ def replay(
             print(json.dumps([rate.as_dict() for rate in rates]))
         elif not quiet:
             print_pairs(f"{gait}: share of {seeds} replays without a fall", {rate.label: str(rate) for rate in rates})
+        return
+    if ensemble is not None:
+        from softground.media import load_ensemble
+        from softground.planning.replay import replays_on
+        from softground.runs.spread import spreads
+
+        strong = float(getattr(plan.problem.ground.medium, "strength", 1.0))
+        media = load_ensemble(ensemble, strength=strong).members(members)
+        found = [one.as_dict() for one in replays_on(plan, media, feedback=feedback, dt=dt, eps=eps)]
+        fell, rows = sum(one["fell"] for one in found), spreads(found)
+        if as_json:
+            print(json.dumps({"members": members, "fell": fell} | {name: one.as_dict() for name, one in rows.items()}))
+        elif not quiet:
+            title = f"{gait} on {members} members of {ensemble}: median, and 90 % interval"
+            print_pairs(title, {"fell": fell} | {name: str(one) for name, one in rows.items()})
         return
     report, again = plan.replay(
         feedback=feedback,

@@ -101,6 +101,10 @@ def simulate(
         float, typer.Option(help="Standard deviation of random velocities at the start, m/s and rad/s.")
     ] = 0.0,
     seed: Seed = None,
+    members: Annotated[
+        int | None,
+        typer.Option(help="Runs on so many members of the ensemble of a learned ground (.json): intervals, no file."),
+    ] = None,
     video: Video = None,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -134,6 +138,10 @@ def simulate(
     medium = terrain_of(
         ground, model, map_file=map_file, cell=map_cell, floor=floor, strength=strength, eps=eps, **springs
     )
+    if members is not None:
+        options = {"strength": strength, "eps": eps}
+        _print_spreads(model, ground, surface, members, seconds, dt, height, options, as_json)
+        return
     simulator = Simulator(model, Ground(medium, surface), dt)
     v = perturb * np.random.default_rng(seed_used).normal(size=model.nv) if perturb else None
     progress = not (quiet or as_json)
@@ -157,6 +165,28 @@ def simulate(
         print(json.dumps(summary))
     elif not quiet:
         print_pairs(title, summary)
+
+
+def _print_spreads(model, ground, surface, members, seconds, dt, height, options, as_json) -> None:
+    """The summary of a run on every member of an ensemble, as intervals."""
+    from softground.control.posture import hold_posture
+    from softground.media import load_ensemble
+    from softground.runs import run
+    from softground.runs.spread import spreads
+    from softground.simulation import Ground, Simulator
+
+    ensemble = load_ensemble(ground, **{name: value for name, value in options.items() if value is not None})
+    controller, rows = hold_posture(model) if model.nu else None, []
+    for medium in ensemble.members(members):
+        simulator = Simulator(model, Ground(medium, surface), dt)
+        done = run(simulator, simulator.initial_state(height=height), controller, seconds, progress=False)
+        rows.append(done.summary())
+    found = spreads(rows)
+    if as_json:
+        print(json.dumps({"members": members} | {name: one.as_dict() for name, one in found.items()}))
+    else:
+        title = f"{model.name} on {members} members of {ground}: median, and 90 % interval"
+        print_pairs(title, {name: str(one) for name, one in found.items()})
 
 
 @app.command(epilog="Example: [bold]softground robots[/]")

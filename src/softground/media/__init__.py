@@ -2,8 +2,9 @@
 
 from softground.media.base import FootInGround, FootMedium, Law, Medium
 from softground.media.elements import Elements, Scm
+from softground.media.ensemble import Ensemble
 from softground.media.learned import LearnedSpace
-from softground.media.learned_file import load_medium, save_medium
+from softground.media.learned_file import load_ensemble, load_medium, save_medium
 from softground.media.memory import Remembering
 from softground.media.named import NAMED, beads, firm, foam, grains, medium_of, mud, named_medium, pebbles, sand, soil
 from softground.media.noise import Noisy
@@ -16,6 +17,7 @@ __all__ = [
     "NAMED",
     "DepthTilt",
     "Elements",
+    "Ensemble",
     "Field",
     "Firm",
     "FootInGround",
@@ -35,6 +37,7 @@ __all__ = [
     "firm",
     "foam",
     "grains",
+    "load_ensemble",
     "load_medium",
     "medium_of",
     "mud",

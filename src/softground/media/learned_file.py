@@ -2,6 +2,8 @@
 
 save_medium("sand.json", medium, {"provenance": "..."})
 medium = load_medium("sand.json", strength=2.0)
+
+A file may hold, beside the medium, by what it may be wrong: `load_ensemble` reads both.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import jax
 import numpy as np
 
 from softground.errors import FileFormatError, MediumError
+from softground.media.ensemble import Ensemble
 from softground.media.learned import Joined, Kernels, LearnedSpace, Polynomials
 from softground.media.resistive.medium import BallDepth, Sinking
 from softground.robots.shapes import shape_from_dict
@@ -30,8 +33,8 @@ PLAIN_FEATURES = {
 KERNEL_FIELDS = ("kernel", "degree", "max_depth", "max_tilt", "onset", "offset")
 
 
-def save_medium(path: str | Path, medium: LearnedSpace, notes: Mapping[str, Any] | None = None) -> Path:
-    """Write a learned medium whole.
+def save_medium(path: str | Path, medium: LearnedSpace | Ensemble, notes: Mapping[str, Any] | None = None) -> Path:
+    """Write a learned medium whole; an ensemble with its patterns.
 
     notes: JSON values kept in the file beside it (name, provenance, errors), for people.
 
@@ -39,7 +42,11 @@ def save_medium(path: str | Path, medium: LearnedSpace, notes: Mapping[str, Any]
     >>> sg.save_medium("stronger_beads.json", sg.beads(strength=2), {"provenance": "beads, twice as strong"}).name
     'stronger_beads.json'
     """
-    text = json.dumps(_document(medium, notes or {}), indent=1, allow_nan=False)
+    learned = medium.medium if isinstance(medium, Ensemble) else medium
+    document = _document(learned, notes or {})
+    if isinstance(medium, Ensemble):
+        document["ensemble"] = {"offset_m": medium.offset, "patterns": medium.patterns.round(3).tolist()}
+    text = json.dumps(document, indent=1, allow_nan=False)
     return write_whole(path, lambda file: file.write_text(text + "\n"))
 
 
@@ -71,6 +78,27 @@ def load_medium(path: str | Path, **options: float) -> LearnedSpace:
     except (KeyError, TypeError, ValueError) as error:
         what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
         raise FileFormatError(f"{path} is damaged ({what}): copy it again or learn the medium again") from error
+
+
+def load_ensemble(path: str | Path, **options: float) -> Ensemble:
+    """Read a learned medium with the patterns by which it may be wrong; options as of `load_medium`.
+
+    >>> import softground as sg
+    >>> from softground.media import load_ensemble
+    >>> path = sg.save_medium("ground.json", sg.beads())
+    >>> load_ensemble(path)
+    Traceback (most recent call last):
+    softground.errors.FileFormatError: ground.json holds no ensemble: learn the medium again with this softground
+    """
+    path = Path(path)
+    medium, kept = load_medium(path, **options), _read(path).get("ensemble")
+    if kept is None:
+        raise FileFormatError(f"{path} holds no ensemble: learn the medium again with this softground")
+    try:
+        return Ensemble(medium, np.asarray(kept["patterns"], dtype=float), float(kept["offset_m"]))
+    except (KeyError, TypeError, ValueError, MediumError) as error:
+        what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise FileFormatError(f"the ensemble in {path} is damaged ({what}): learn the medium again") from error
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -7,6 +7,7 @@ whole state (`feedback`) or without. And whether it holds when things go wrong: 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from softground.contact.feet import feet_along
 from softground.errors import OptionError
+from softground.media import Medium
 from softground.planning.feedback import TrackState
 from softground.planning.tracking import TrackJoints
 from softground.planning.trajectory import Trajectory
@@ -39,6 +41,7 @@ class Replay:
     fell: bool
     slip: float  # m per m walked: way of each foot along the ground while it carries, mean over feet
     slip_planned: float  # m per m walked
+    sinkage: float  # m, mean depth of the feet while they are in the ground
     base_difference: float  # m, greatest distance between planned and simulated base
     joint_difference: float  # rad, rms over joints and time
     steps_not_converged: int
@@ -108,6 +111,18 @@ def replayed(
     return _compare(robot, ground, rest, past), past
 
 
+def replays_on(
+    plan: Plan, media: Sequence[Medium], *, feedback: bool = True, dt: float = TIME_STEP, eps: float = EPS
+) -> list[Replay]:
+    """Replays of a plan, as it is, on other media, such as the members of an ensemble."""
+    follower = follower_of(plan, feedback=feedback, dt=dt)
+    problem = plan.problem
+    others = [
+        replace(plan, problem=replace(problem, ground=replace(problem.ground, medium=medium))) for medium in media
+    ]
+    return [replayed(other, follower, eps=eps)[0] for other in others]
+
+
 def simulate(robot: Robot, ground: Ground, trajectory: Trajectory, *, dt: float = TIME_STEP, eps: float = EPS) -> Run:
     """The run of a robot that follows any trajectory by its torques and joint PD control, on ground of eps, W."""
     simulator = Simulator(robot, ground.sharpened(eps), dt)
@@ -156,11 +171,18 @@ def _compare(robot: Robot, ground: Ground, plan: Trajectory, past: Run) -> Repla
         fell=past.fall() is not None,
         slip=slip_per_metre(robot, ground, q),
         slip_planned=slip_per_metre(robot, ground, plan.q),
+        sinkage=mean_depth(robot, ground, q),
         base_difference=float(apart.max()),
         joint_difference=float(np.sqrt(np.mean((at_knots[:count, joints] - plan.q[:count, joints]) ** 2))),
         steps_not_converged=int(past.attrs["steps_not_converged"]),
         steps_outside_data=int(past.attrs["steps_outside_data"]),
     )
+
+
+def mean_depth(robot: Robot, ground: Ground, q: np.ndarray) -> float:
+    """Mean depth of the feet while they are in the ground, m."""
+    depth = np.asarray(feet_along(robot, ground.surface, q).depth)
+    return float(depth[depth > 0].mean()) if (depth > 0).any() else 0.0
 
 
 def slip_per_metre(robot: Robot, ground: Ground, q: np.ndarray) -> float:

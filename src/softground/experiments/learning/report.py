@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from softground.errors import OptionError, unknown_name
 from softground.experiments.database import MIRRORED, WrenchDatabase
 from softground.experiments.learning.base import Method
 from softground.experiments.learning.compression import compressed
-from softground.experiments.learning.grid import Grid, grid_of
+from softground.experiments.learning.ensemble import LEAST, Trust, beds_of, ensemble, mean_bed, trust
+from softground.experiments.learning.grid import Grid, orbits
 from softground.experiments.learning.kernel_methods import GaussianProcess, Radial, SupportVectors
 from softground.experiments.learning.physics import Physics
 from softground.experiments.learning.validation import (
@@ -22,6 +25,7 @@ from softground.experiments.learning.validation import (
     noise_estimate,
     plan,
 )
+from softground.media.ensemble import Ensemble
 from softground.media.learned import LearnedSpace
 
 #: The RBF of zhu2019: for comparison only, not being symmetric.
@@ -56,6 +60,8 @@ class Learned:
     """A learned medium and what is known of it."""
 
     medium: LearnedSpace
+    ensemble: Ensemble | None  # the medium and by what it may be wrong; None if the data are too few to tell
+    trust: Trust | None
     method: str  # label of the method that was kept
     errors: dict[str, Errors]  # by label
     noise: dict[str, float] | None  # share of the size of the wrenches
@@ -71,6 +77,7 @@ class Learned:
             "features": self.medium.coefficients.shape[0],
             "errors": {label: asdict(errors) for label, errors in self.errors.items()},
             "noise": self.noise,
+            "trust": asdict(self.trust) if self.trust else None,
             "measure_next": [asdict(suggestion) for suggestion in self.next],
         }
 
@@ -81,8 +88,11 @@ def learn(
     *,
     strength: float = 1.0,
     on_method: Callable[[str], None] = lambda label: None,
+    further: Sequence[WrenchDatabase] = (),
 ) -> Learned:
     """Compare the methods by cross-validation and fit the one asked for, or ("auto") the best, to all data.
+
+    further: the same foot measured in further beds; learned is their mean, at the poses that all have.
 
     "rbf" is the best of the RBFs. strength: factor on all wrenches. on_method is called with the label of each method
     before it is tried.
@@ -92,19 +102,24 @@ def learn(
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):  # many small problems: threads would only wait for each other
-        learned = _learn(grid_of(database), method, strength, on_method)
+        learned = _learn(beds_of([database, *further]), method, strength, on_method)
     return learned if _both_sides_measured(database) else replace(learned, noise=None)
 
 
-def _learn(grid: Grid, method: str, strength: float, on_method: Callable[[str], None]) -> Learned:
-    errors = {}
+def _learn(beds: list[Grid], method: str, strength: float, on_method: Callable[[str], None]) -> Learned:
+    grid, errors = mean_bed(beds), {}
     for candidate in METHODS:
         on_method(candidate.label)
         errors[candidate.label] = _errors(candidate, grid)
     allowed = [one for one in METHODS if one != PUBLISHED and method in ("auto", one.name)]
     best = min(allowed, key=lambda one: errors[one.label].leave_one_out)
+    medium = compressed(best.fit(grid).medium(strength=strength))
+    on_method("the ensemble")
+    enough = len(np.unique(orbits(grid)[grid.under])) >= LEAST
     return Learned(
-        medium=compressed(best.fit(grid).medium(strength=strength)),
+        medium=medium,
+        ensemble=ensemble(medium, beds, best) if enough else None,
+        trust=trust(beds, best) if enough else None,
         method=best.label,
         errors=errors,
         noise=noise_estimate(grid),
@@ -135,6 +150,25 @@ def error_rows(learned: Learned) -> dict[str, dict[str, Any]]:
         }
         for label, errors in learned.errors.items()
     }
+
+
+def trust_rows(learned: Learned) -> dict[str, str]:
+    """What is known of the errors of the learned medium, in words."""
+    known = learned.trust
+    if known is None:
+        return {"": f"not told by fewer than {LEAST} configurations"}
+    rows = {
+        f"left-out wrenches inside the ensemble's {known.band:.0%} band": f"{known.coverage:.1%}",
+        "width of that band, of the wrenches": f"{known.width:.2f}",
+        "error of predicted wrenches, left out": f"{known.error:.3f}",
+        "error of what maximum dissipation makes of them": f"{known.law_error:.3f}",
+    }
+    if known.bed_error is not None and known.bed_noise is not None:
+        rows |= {
+            "error on a bed that was left out": f"{known.bed_error:.3f}",
+            "difference of that bed from the others": f"{known.bed_noise:.3f}",
+        }
+    return rows
 
 
 def plan_rows(learned: Learned) -> dict[str, dict[str, Any]]:
