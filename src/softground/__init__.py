@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # what `__getattr__` finds, for editors and type checkers
         terrain,
         validation,
     )
-    from softground.bridges import mujoco
+    from softground.bridges import mjx, mujoco
     from softground.control import hold_posture, trot, walk
     from softground.files import load
     from softground.media import beads, firm, foam, grains, load_medium, pebbles, sand, save_medium
@@ -66,6 +66,7 @@ __all__ = [
     "load",
     "load_medium",
     "media",
+    "mjx",
     "mujoco",
     "papers",
     "pebbles",
@@ -84,7 +85,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "bridges": ("mujoco",),
+    "bridges": ("mjx", "mujoco"),
     "control": ("hold_posture", "trot", "walk"),
     "files": ("load",),
     "media": ("beads", "firm", "foam", "grains", "load_medium", "pebbles", "sand", "save_medium"),

@@ -8,12 +8,14 @@ from typing import ParamSpec, TypeVar
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
 from softground.errors import OptionError
 
 Array = jax.Array | np.ndarray
+Tree = TypeVar("Tree")
 
 
 def as_float(value) -> Array:
@@ -24,6 +26,15 @@ def as_float(value) -> Array:
 def is_known(value) -> bool:
     """Whether a number can be looked at; one that is being traced cannot, and checks pass it by."""
     return not isinstance(value, Tracer)
+
+
+def in_precision(tree: Tree, dtype) -> Tree:
+    """A pytree with its floating-point arrays in one precision."""
+    return jax.tree.map(lambda x: jnp.asarray(x, dtype) if _is_float(x) else x, tree)
+
+
+def _is_float(x) -> bool:
+    return isinstance(x, (jax.Array, np.ndarray)) and jnp.issubdtype(x.dtype, jnp.floating)
 
 
 def require_double(what: str) -> None:

@@ -215,3 +215,52 @@ def closed_xml() -> str:
 
 def closed_model() -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_string(closed_xml())
+
+
+#: The same on a small scale, which MJX compiles in seconds: two hips are geared, a tendon limits the others, one has
+#: dry friction, and a tail lies on the box.
+SMALL = """
+<mujoco model="small">
+  <option timestep="0.002" integrator="implicitfast"/>
+  <default><geom density="500" contype="0" conaffinity="0"/><joint type="hinge" axis="0 1 0" damping="0.3"/></default>
+  <worldbody>
+    <geom name="floor" type="plane" size="5 5 1" contype="1" conaffinity="1"/>
+    <body name="box" pos="0 0 0.24">
+      <freejoint/>
+      <geom name="box" type="box" size="0.2 0.1 0.05" contype="2" conaffinity="2"/>
+      <body name="tail" pos="-0.1 0 0.09">
+        <joint name="tail" range="-170 170" limited="true"/>
+        <geom name="tail" type="sphere" pos="0.08 0 0" size="0.03" contype="2" conaffinity="2"/>
+      </body>
+      {legs}
+    </body>
+  </worldbody>
+  <tendon>
+    <fixed name="both" range="-0.05 0.05" limited="true">
+      <joint joint="hipRL" coef="1"/><joint joint="hipRR" coef="-1"/>
+    </fixed>
+  </tendon>
+  <equality><joint name="gear" joint1="hipFL" joint2="hipFR" polycoef="0 1 0 0 0"/></equality>
+  <actuator>{servos}</actuator>
+</mujoco>
+"""
+SMALL_LEG = """
+<body name="leg{k}" pos="{x} {y} 0">
+  <joint name="hip{k}" range="-30 30" limited="true" frictionloss="{rubs}"/>
+  <geom type="capsule" fromto="0 0 0 0 0 -0.2" size="0.02"/>
+  <geom name="{k}" type="sphere" pos="0 0 -0.2" size="0.04"/>
+</body>
+"""
+
+
+def small_xml() -> str:
+    corners = {"FL": (0.15, 0.1, 0.1), "FR": (0.15, -0.1, 0), "RL": (-0.15, 0.1, 0), "RR": (-0.15, -0.1, 0)}
+    legs = "".join(SMALL_LEG.format(k=k, x=x, y=y, rubs=rubs) for k, (x, y, rubs) in corners.items())
+    servos = "".join(f'<position name="hip{k}" joint="hip{k}" kp="40" kv="2"/>' for k in corners)
+    return SMALL.format(legs=legs, servos=servos)
+
+
+def small_model() -> mujoco.MjModel:
+    model = mujoco.MjModel.from_xml_string(small_xml())
+    sg.mujoco.take_out_floor(model)
+    return model

@@ -100,16 +100,20 @@ def _rounds(loop: _Loop, ground: Ground) -> tuple[float, float]:
 
 
 def _soft(motion: Motion, medium: Medium, seconds: float, dt: float, height: float) -> tuple[_Loop, Ground]:
-    robot = motion.robot
-    spec = build(robot.recipe).spec
-    for geom in spec.geoms:
-        geom.contype = geom.conaffinity = 0
-    use_pd(spec, robot, motion.kp, motion.kd)
-    spec.option.timestep, spec.option.integrator = dt, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    model = spec.compile()
+    robot, model = motion.robot, soft_model(motion, dt)
     feet = {foot.name: foot.shape for foot in robot.feet}
     ground = Ground(model, medium, feet=feet, posture=np.asarray(robot.posture))
     return _loop(motion, model, Simulator(robot, medium, dt), seconds, height, ground.step), ground
+
+
+def soft_model(motion: Motion, dt: float) -> mujoco.MjModel:
+    """The robot with servos, of which nothing collides."""
+    spec = build(motion.robot.recipe).spec
+    for geom in spec.geoms:
+        geom.contype = geom.conaffinity = 0
+    use_pd(spec, motion.robot, motion.kp, motion.kd)
+    spec.option.timestep, spec.option.integrator = dt, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    return spec.compile()
 
 
 def _rigid(motion: Motion, seconds: float, dt: float, height: float) -> _Loop:

@@ -57,6 +57,25 @@ def bench_mujoco(
     report("soft ground in MuJoCo", measure, "steps", as_json, options)
 
 
+@bench.command("mjx", epilog="Example: [bold]softground bench mjx --size 4096 --ground sand --json[/]")
+def bench_mjx(
+    size: Annotated[list[int] | None, typer.Option(min=1, help="Robots at once; given again, one more size.")] = None,
+    robot: Annotated[list[str] | None, typer.Option(help="Robot of the catalogue; given again, one more.")] = None,
+    ground: Annotated[list[str] | None, typer.Option(help="sand, pebbles, foam, firm; given again, one more.")] = None,
+    backend: Annotated[list[str] | None, typer.Option(help="native or xla; given again, the other. Both.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Of a repetition.")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Repetitions; their median counts.")] = None,
+    dt: Annotated[float | None, typer.Option(help="Time step, s.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Steps a second in MJX with soft ground (`sg.mjx.Ground`), beside plain mjx.step on a rigid plane, float32."""
+    configure_jax(for_batches=True)
+    from softground.bench.in_mjx import measure
+
+    options = {"sizes": size, "robots": robot, "grounds": ground, "backends": backend}
+    report("soft ground in MJX", measure, "batches", as_json, options | {"steps": steps, "repeats": repeats, "dt": dt})
+
+
 @bench.command("plan", epilog="Example: [bold]softground bench plan --starts 12 --out starts.json[/]")
 def bench_plan(
     starts: Annotated[int | None, typer.Option(help="Starts, each with noise of its own.")] = None,

@@ -19,6 +19,7 @@ from softground.errors import OptionError, unknown_name
 from softground.media import medium_of
 from softground.media.base import Medium
 from softground.media.visco_elastic import ViscoElastic
+from softground.media.wrench_space import EPS_SINGLE
 from softground.robots import Robot
 from softground.simulation import Ground
 from softground.surfaces import Plane
@@ -26,8 +27,6 @@ from softground.surfaces import Plane
 Parameters = dict[str, Float[Array, ""]]
 #: Parameters of the surface, where that is a plane, rad. All others are the medium's.
 OF_PLANES = ("slope", "heading")
-#: Temperature of granular media in single precision, W: a lower one is lost in rounding.
-EPS_SINGLE = 0.02
 
 
 class Grounds:

@@ -34,9 +34,9 @@ from softground.robots.shapes import Shape
 
 #: Which of the six components (vx, vy, vz, wx, wy, wz) of a twist in the surface frame a medium works with.
 COMPONENTS: dict[str, np.ndarray] = {
-    "planar": np.array([0, 2, 4]),  # sagittal plane: x, z, pitch
-    "point": np.array([0, 1, 2]),  # a force without torque at the reference point
-    "spatial": np.arange(6),
+    "planar": np.array([0, 2, 4], np.int32),  # sagittal plane: x, z, pitch
+    "point": np.array([0, 1, 2], np.int32),  # a force without torque at the reference point
+    "spatial": np.arange(6, dtype=np.int32),
 }
 
 

@@ -34,6 +34,8 @@ from softground.media.support_line import SupportAlongLine
 
 #: Default temperature, W: a 7 kg foot at rest creeps well under 0.1 mm/s (tests/media measures it).
 DEFAULT_EPS = 1e-3
+#: Temperature in single precision, W: a lower one is lost in rounding.
+EPS_SINGLE = 0.02
 
 
 class SupportFunction(Law):

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from softground.arrays import Array, as_float, is_known
+from softground.arrays import Array, as_float, in_precision, is_known
 from softground.contact.feet import feet_in_ground
 from softground.contact.guess import KEPT
 from softground.contact.newton import Newton
@@ -251,8 +251,8 @@ class Simulator(eqx.Module):
     def _step_by_xla(self, state: State, control: Control) -> tuple[State, Record]:
         dtype = state.q.dtype
         # Bound before they are cast: what is known stays NumPy, and becomes constants of the program.
-        groups = _as_floats(self.groups, dtype)
-        return _as_floats(self, dtype)._step(state, control, groups)
+        groups = in_precision(self.groups, dtype)
+        return in_precision(self, dtype)._step(state, control, groups)
 
     def _step(self, state: State, control: Control, groups: tuple[Group, ...]) -> tuple[State, Record]:
         if self.grain_inertia is not None and control.position is not None:
@@ -436,12 +436,3 @@ def _start(robot: Robot, surface: Surface, groups: tuple[Group, ...], q: Float[A
 
     q = q if lift is None else jax.lax.fori_loop(0, MOST_LIFTS, nearer, q)
     return q, tuple(group.initial_memory(group.placed(robot, q, surface)) for group in groups)
-
-
-def _as_floats(tree: Any, dtype) -> Any:
-    """A pytree with its floating-point arrays in one precision."""
-    return jax.tree.map(lambda x: jnp.asarray(x, dtype) if _is_float(x) else x, tree)
-
-
-def _is_float(x) -> bool:
-    return isinstance(x, (jax.Array, np.ndarray)) and jnp.issubdtype(x.dtype, jnp.floating)

@@ -1,0 +1,172 @@
+"""Soft ground inside of MJX: in a batch it is what it is in MuJoCo, robot by robot."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+import pytest
+from mujoco import mjx
+
+import softground as sg
+from softground.errors import OptionError, RobotError
+from softground.robots.loading import build
+
+from .mujoco_cases import small_model, small_xml
+
+FEET = ("FL", "FR", "RL", "RR")
+STEPS = 300
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory) -> dict[str, Any]:
+    """What the program of the page leaves: docs/from_mujoco.md, as printed, with a file of ours for the user's."""
+    folder = tmp_path_factory.mktemp("page")
+    (folder / "robot.xml").write_text(small_xml())
+    text = (Path(__file__).parents[2] / "docs" / "from_mujoco.md").read_text()
+    program = next(found for found in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "sg.mjx" in found)
+    names: dict = {}
+    exec(program.replace("robot.xml", str(folder / "robot.xml")), names)
+    return names
+
+
+def told(data, k):
+    """Servos swing, and the box is pushed sideways for a while, so that limits and the tail's contact come and go."""
+    ctrl = 0.3 * np.sin(0.02 * k) * np.array([1.0, 1.0, -1.0, 1.0])
+    return data.replace(
+        ctrl=jnp.broadcast_to(ctrl, data.ctrl.shape),
+        xfrc_applied=data.xfrc_applied.at[..., 1, 1].set(20.0 if 150 < k < 170 else 0.0),
+    )
+
+
+@pytest.fixture(scope="module")
+def walked(page) -> dict[str, np.ndarray]:
+    """The batch of the page from its start, and two of its robots beside one whose state is not finite."""
+    data = jax.vmap(lambda _: mjx.make_data(page["model"]))(page["strength"])
+    data = data.replace(qvel=data.qvel.at[3].set(jnp.nan))
+    memory = jax.vmap(page["ground"].reset, (None, 0))(page["mjx_model"], data)
+    kept = []
+    for k in range(STEPS):
+        data, memory = page["step"](page["strength"], told(data, k), memory)
+        read = (data.qpos, data.qvel, data.xfrc_applied, memory)
+        kept.append(jax.tree.map(np.asarray, read))
+    qpos, qvel, applied, memory = jax.tree.map(lambda *steps: np.stack(steps), *kept)
+    return {**memory._asdict(), "qpos": qpos, "qvel": qvel, "xfrc_applied": applied}
+
+
+def test_the_program_of_the_page(page):
+    weight = page["model"].body_subtreemass[0] * 9.81
+    total = np.asarray(page["memory"].wrenches[:, :, 2].sum(1))
+    assert np.asarray(page["memory"].converged).all()
+    assert (total > 0.2 * weight).all()
+    deepest = np.asarray(page["memory"].depth.max(1))
+    assert (np.diff(deepest) < 0).all()  # the stronger the sand, the less
+
+
+@pytest.mark.parametrize("robot", [0, 7])
+def test_robots_of_a_batch_are_those_of_mujoco(page, walked, robot):
+    """Each on its own sand, for 300 steps from one start, with an equality, limits, a tendon's limit, dry friction, and
+    a contact between bodies: velocities to rounding that has grown for 300 steps, but where rounds were repeated the
+    two may stop at others."""
+    model = page["model"]
+    data = mujoco.MjData(model)
+    ground = sg.mujoco.Ground(model, sg.sand(float(page["strength"][robot])), feet=FEET)
+    touched = 0
+    for k in range(STEPS):
+        row = told(mjx.make_data(model), k) if k in (0, 150, 151, 169, 170) else None
+        data.ctrl[:] = 0.3 * np.sin(0.02 * k) * np.array([1.0, 1.0, -1.0, 1.0])
+        data.xfrc_applied[1, 1] = 20.0 if 150 < k < 170 else 0.0
+        if row is not None:
+            np.testing.assert_allclose(row.ctrl, data.ctrl, atol=1e-12)
+        ground.step(model, data)
+        touched += data.ncon > 0
+        np.testing.assert_allclose(walked["qvel"][k, robot], data.qvel, atol=1e-7)
+        np.testing.assert_allclose(walked["wrenches"][k, robot], ground.wrenches, atol=1e-4)
+        np.testing.assert_allclose(walked["depth"][k, robot], ground.depth, atol=1e-9)
+        np.testing.assert_allclose(walked["xfrc_applied"][k, robot], data.xfrc_applied, atol=1e-4)
+        assert walked["power"][k, robot] == pytest.approx(ground.power, abs=1e-5)
+    assert walked["converged"][:, robot].all()
+    assert touched > 100
+
+
+def test_a_robot_that_is_not_finite_is_alone_with_it(walked):
+    assert not walked["converged"][:, 3].any()
+    others = np.arange(8) != 3
+    assert walked["converged"][:, others].all()
+    assert np.isfinite(walked["qpos"][:, others]).all()
+
+
+def test_it_gives_no_energy(page, walked):
+    """Sand gives at most eps log K a foot (docs/media.md); K is the number of corners of its wrench space."""
+    (group,) = page["ground"]._groups(sg.Ground(sg.sand()))
+    allowed = float(np.sum(group.medium.eps)) * np.log(group.medium.coefficients.shape[2] + 1)
+    others = np.arange(8) != 3
+    assert walked["power"][:, others].max() <= allowed
+    assert walked["power"][:, others].min() < -0.1
+
+
+@pytest.mark.parametrize("dt", [0.002, 0.005])
+def test_without_constraints_it_is_our_simulator_and_has_gradients(dt):
+    """One foot on foam under Euler's step, thrown forwards: states are those of `sg.Simulator`, which shares the laws
+    and nothing of MJX; the derivative of the way by the foam's stiffness is that of differences."""
+    own = sg.Robot.load("foot")
+    model = own.mujoco_model()
+    model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_EULER, dt
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+    ours = sg.Simulator(own, sg.foam(), dt)
+    start = ours.initial_state(v=np.array([0.3, -0.2, 0.0]), height=0.001)
+    mjx_model = mjx.put_model(model)
+    data = mjx.make_data(model).replace(qpos=start.q, qvel=start.v)
+    foam: Any = sg.foam()
+    ground = sg.mjx.Ground(model, foam, feet={foot.name: foot.shape for foot in own.feet}, backend="xla")
+
+    @jax.jit
+    def states(factor):
+        here = ground.on(sg.Ground(foam).stronger(factor))
+
+        def advance(state, _):
+            state = here.step(mjx_model, *state)
+            return state, (state[0].qpos, state[1].wrenches)
+
+        return jax.lax.scan(advance, (data, here.reset(mjx_model, data)), None, length=60)[1]
+
+    qpos, wrenches = states(1.0)
+    record = ours.rollout(start, None, 60)[1]
+    np.testing.assert_allclose(qpos[:-1], record.q[1:], atol=1e-10)
+    np.testing.assert_allclose(wrenches, record.wrench_world, atol=1e-5 * float(own.weight))
+    way = lambda factor: states(factor)[0][-1, 0]  # noqa: E731
+    gradient = jax.jit(jax.grad(way))(1.0)
+    h = 1e-5
+    assert gradient == pytest.approx((way(1 + h) - way(1 - h)) / (2 * h), rel=1e-5)
+    assert abs(gradient) > 1e-5
+
+
+def test_mistakes_are_named():
+    model = small_model()
+    ground = sg.mjx.Ground(model, sg.sand(), feet=FEET)
+    mjx_model, data = mjx.put_model(model), mjx.make_data(model)
+    memory = ground.reset(mjx_model, data)
+    batch = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), data)
+    with pytest.raises(OptionError, match=r"for a batch use jax\.vmap\(ground\.step\)"):
+        ground.step(mjx_model, batch, memory)
+    with pytest.raises(OptionError, match=r"is for an mjx\.Model, got MjModel"):
+        ground.step(model, data, memory)
+    other: Any = build(sg.Robot.load("ant").recipe).model
+    with pytest.raises(OptionError, match="made for small with"):
+        ground.reset(mjx.put_model(other), mjx.make_data(other))
+    with pytest.raises(OptionError, match=r"needs the mujoco\.MjModel"):
+        sg.mjx.Ground(mjx_model, sg.sand(), feet=FEET)
+    with pytest.raises(OptionError, match="footprints are not kept in MJX"):
+        ground.on(sg.Ground(sg.sand(), footprints=sg.terrain.Footprints()))
+    with pytest.raises(RobotError, match="no feet given and none marked"):
+        sg.mjx.Ground(model, sg.sand())
+    with pytest.raises(RobotError, match=r"rigid floor \(geom floor\) still pushes"):
+        sg.mjx.Ground(
+            mujoco.MjModel.from_xml_string(small_xml().replace('contype="0"', 'contype="1"')), sg.sand(), FEET
+        )
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+    with pytest.raises(OptionError, match=r"must be Euler or implicitfast.*mjINT_IMPLICITFAST"):
+        sg.mjx.Ground(model, sg.sand(), feet=FEET)
