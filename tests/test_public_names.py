@@ -28,7 +28,7 @@ DOCUMENTED = {
     "softground.papers.chen2026.stance",
 }
 #: Packages that are written before their names, `sg.mujoco.Ground`: those may mean something else elsewhere.
-NAMESPACES = {"softground.bridges.mujoco", "softground.envs"}
+NAMESPACES = {"softground.bridges.mjx", "softground.bridges.mujoco", "softground.envs"}
 api_reference = runpy.run_path(str(REPOSITORY / "scripts" / "api_reference.py"))
 PUBLIC: dict[str, list[str]] = api_reference["public_names"]()
 FRONT_DOOR = [name for name in sg.__all__ if not isinstance(getattr(sg, name), ModuleType)]

@@ -52,7 +52,7 @@ class Memory(NamedTuple):
     wrenches: Float[Array, "f 6"]
     """Force (N) and torque (N m) of the ground on each foot, about its origin, world frame."""
     body_wrenches: Float[Array, "b 6"]
-    """The same of bodies beside the feet."""
+    """The same of bodies beside the feet, N and N m."""
     depth: Float[Array, " f"]
     """m, of the feet, positive below the surface, where the step began."""
     power: Float[Array, ""]
@@ -68,7 +68,7 @@ class Memory(NamedTuple):
     applied: Float[Array, "c 6"]
     """What the last step left in `xfrc_applied`, on the bodies that the ground may touch (N, N m)."""
     pushed: Float[Array, "c 6"]
-    """What of it was the ground's."""
+    """What of it was the ground's, N and N m."""
     ground: OfGround
 
 
