@@ -230,7 +230,11 @@ SMALL = """
       <geom name="box" type="box" size="0.2 0.1 0.05" contype="2" conaffinity="2"/>
       <body name="tail" pos="-0.1 0 0.09">
         <joint name="tail" range="-170 170" limited="true"/>
-        <geom name="tail" type="sphere" pos="0.08 0 0" size="0.03" contype="2" conaffinity="2"/>
+        <geom type="capsule" fromto="0 0 0 0.05 0 0" size="0.01"/>
+        <body name="tip" pos="0.05 0 0">
+          <joint name="tip"/>
+          <geom name="tip" type="sphere" pos="0.05 0 0" size="0.03" contype="2" conaffinity="2"/>
+        </body>
       </body>
       {legs}
     </body>

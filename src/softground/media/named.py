@@ -15,6 +15,7 @@ from typing import TypeVar
 import equinox as eqx
 import numpy as np
 
+from softground.arrays import is_known
 from softground.errors import MediumError, unknown_name
 from softground.media.base import Medium
 from softground.media.elements import Elements, Scm
@@ -139,7 +140,7 @@ def _stronger(medium: Springs, strength: float) -> Springs:
 
 def stronger(medium: Medium, factor: float) -> Medium:
     """A medium of which all forces are larger by a factor; MediumError where it has no such number."""
-    if not (np.isfinite(factor) and factor > 0):
+    if is_known(factor) and not (np.isfinite(factor) and factor > 0):
         raise MediumError(f"a medium is made stronger by a positive factor, got {factor}")
     if isinstance(medium, ViscoElastic):
         return _stronger(medium, factor)
