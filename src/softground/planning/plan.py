@@ -99,6 +99,7 @@ class Plan:
             lines.append(
                 f"not feasible ({report.reason}): violation {report.violation:.1e}; give it more time or another guess"
             )
+            lines += report.clashes
         outside = int(self.motion["outside_data"].any("foot").sum())
         if outside:
             lines.append(

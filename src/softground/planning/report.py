@@ -41,6 +41,7 @@ class Report:
     seconds: float  # of the optimiser with its callbacks
     compile_seconds: float  # before: patterns and compilation
     stages: list[StageReport]
+    clashes: list[str] = field(default_factory=list)  # of a failed solve: rows that are violated most, in words
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Report:

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from rich.status import Status
 from softground.errors import FileFormatError, OptionError
 from softground.planning.bounds import check_guess, check_problem
 from softground.planning.checkpoint import Checkpoint
+from softground.planning.clashes import clashes
 from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.plan import Plan
@@ -121,6 +122,9 @@ def solve(
     if state is not None and not (interrupted.is_set() or out_of_time):
         state.unlink(missing_ok=True)
     report = _report(reports, interrupted.is_set(), feasibility, optimality, compile_seconds)
+    if report.status == "failed" and point.z is not None and point.eps is not None:
+        broken = clashes(transcriptions[point.coarse], point.z, point.eps, feasibility)
+        report = replace(report, clashes=broken)
     trajectory = point.trajectory.resampled(problem.knots)
     eps, metrics = point.eps or stages[0].eps, gait_metrics(problem, trajectory)
     return Plan(problem, trajectory, eps, metrics, report, point.solution())
