@@ -7,11 +7,19 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from softground.control.stepping import Stepper, SteppingController, SteppingGait, Walks, starting_state
+from softground.control.stepping import (
+    Stepper,
+    SteppingController,
+    SteppingGains,
+    SteppingGait,
+    Walks,
+    starting_state,
+)
+from softground.control.stepping.relief import relief
 from softground.control.stepping.stepper import cycloid, next_foot, pitching_trunk
 from softground.control.whole_body.constraints.feasibility import wrench_cone
 from softground.control.whole_body.constraints.rolling_contact import rolling_contact
-from softground.errors import RobotError
+from softground.errors import OptionError, RobotError
 from softground.media import Firm
 from softground.robots import Robot
 from softground.robots.shapes import HalfCylinder
@@ -95,7 +103,8 @@ def test_rolling_contact_refuses_flat_feet():
 def walks():
     robot = Robot.load("biped")
     simulator = Simulator(robot, Firm(stiffness=2e7, damping=2e5), 0.002)
-    stepper = Stepper(SteppingController(robot, period=0.002), GAIT)
+    controller = SteppingController(robot, SteppingGains(height_of="trunk"), period=0.002)
+    stepper = Stepper(controller, GAIT)
     return Walks(simulator, stepper, starting_state(simulator, stepper, 0.0015), 8.0)
 
 
@@ -109,6 +118,56 @@ def test_walks_twenty_steps_at_the_wanted_speed(walks):
     feet = np.argmax(carried[50::100], axis=1)  # in the middle of every stance
     np.testing.assert_array_equal(feet, np.arange(len(feet)) % 2)
     assert len(feet) >= 20
+
+
+def test_keeps_its_trunk_level(walks):
+    """Its trunk, not its centre of mass, which rises and falls with the leg that swings."""
+    run = walks(0.3)
+    trunk, whole = run["configuration"].values[2000:, 2], run["center_of_mass"].sel(xyz="z").values[2000:]
+    assert np.ptp(trunk) < np.ptp(whole) / 3
+    with pytest.raises(OptionError, match="keeps the height of another"):
+        walks(0.3, gains=SteppingGains(height_of="com"))
+
+
+def test_stands_on_both_feet_for_a_while(walks):
+    """The foot behind still carries when the other has touched down, less and less, and then leaves."""
+    both = 0.1
+    run = walks(0.2, gait=replace(GAIT, double_support=both))
+    assert run.fall() is None
+    up = run["wrench_world"].sel(wrench_axis="fz").values[2000:].reshape(-1, 2, 100, 2)  # strides, steps, samples, feet
+    behind = np.stack([up[:, 0, :, 1], up[:, 1, :, 0]])  # left steps first
+    last = round(both * 100)
+    assert (behind[..., : last - 1] > 0).mean() > 0.95
+    assert (behind[..., last + 5 : 80] == 0).all()
+    faded = behind.mean(axis=(0, 1))[: last + 1]
+    assert (np.diff(faded) < 0).all()
+    assert faded[-1] < faded[0] / 4
+
+
+def test_relief_fades_and_turns_nothing():
+    to_com = np.array([0.03, -0.06, 0.4])
+    first, half, last = (np.asarray(relief(share, 0.2, 118.0, to_com)) for share in (0.0, 0.5, 1.0))
+    np.testing.assert_allclose(first[2], 1.2 * 118.0)
+    np.testing.assert_allclose(half, first / 2)
+    np.testing.assert_allclose(last, 0.0, atol=1e-12)
+    np.testing.assert_allclose(np.cross(to_com, first), 0.0, atol=1e-12)
+
+
+def test_by_its_leg_a_robot_cannot_tell_that_its_foot_slides(walks):
+    """All of it moving at one velocity is, to encoders and a gyroscope, standing still; and it believes to stand."""
+    controller = SteppingController(walks.simulator.robot, SteppingGains(foot_damper=0.0), period=0.002)
+
+    def answer(v, odometry):
+        stepper = Stepper(controller, replace(GAIT, odometry=odometry))
+        memory, control = stepper(stepper.init(walks.start), replace(walks.start, v=np.append(v, np.zeros(9))))
+        return np.asarray(control.torque), np.asarray(memory.drift)
+
+    sliding = np.array([0.1, -0.05, -0.2])
+    still, _ = answer(np.zeros(3), 1.0)
+    torque, drift = answer(sliding, 1.0)
+    np.testing.assert_allclose(torque, still, atol=1e-9)
+    np.testing.assert_allclose(drift, 0.002 * sliding, atol=1e-12)
+    assert np.abs(answer(sliding, 0.0)[0] - still).max() > 0.1
 
 
 def test_a_speed_too_great_is_a_fall(walks):

@@ -31,7 +31,10 @@ class Relief(Constraint):
 
 
 def relief(
-    share: Float[Array, ""], push_off: float | Array, weight: Float[Array, ""], to_com: Float[Array, "3"]
+    share: float | Float[Array, ""],
+    push_off: float | Array,
+    weight: float | Float[Array, ""],
+    to_com: Float[Array, "3"],
 ) -> Float[Array, "3"]:
     """Force (N) of the ground on a foot that leaves, through the centre of mass, so that it turns nothing.
 
