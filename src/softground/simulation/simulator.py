@@ -236,6 +236,12 @@ class Simulator(eqx.Module):
         """The same with another backend."""
         return self._with(backend=backend)
 
+    @property
+    def unroll(self) -> int:
+        """Steps that a loop over steps should take in a round: native code in pairs, which hand the state back and
+        forth between two places. Of one step a round XLA would copy all of the state, array by array."""
+        return 2 if self.backend == "native" else 1
+
     def source_of_native(self) -> Simulator:
         """The simulator of whose functions native code is made."""
         solver = self.solver.one_by_one() if isinstance(self.solver, Newton) else self.solver
@@ -364,7 +370,7 @@ class Simulator(eqx.Module):
         """
         if isinstance(control, jax.Array | np.ndarray) and period is None:
             here = self.for_steps(len(control))
-            return jax.lax.scan(lambda s, torque: here.step(s, torque), state, control)
+            return jax.lax.scan(lambda s, torque: here.step(s, torque), state, control, unroll=here.unroll)
         if steps is None:
             raise OptionError("rollout needs the number of steps unless it is given torques, one row for every step")
         every = 1 if period is None else steps_in_period(float(self.dt), period)
@@ -377,7 +383,8 @@ class Simulator(eqx.Module):
             state, record = here.step(state, now)
             return (state, memory), record
 
-        (final, _), records = jax.lax.scan(advance, (state, controller.init(state)), None, length=steps)
+        start = state, controller.init(state)
+        (final, _), records = jax.lax.scan(advance, start, None, length=steps, unroll=here.unroll)
         return final, records
 
 

@@ -12,9 +12,10 @@ from dataclasses import replace
 import numpy as np
 
 from softground.media import Elements, Medium, Resistive
+from softground.robots.shapes import Box
 from softground.terrain import Footprints
 from softground.validation.calibration import calibrate
-from softground.validation.pushes import Pushes
+from softground.validation.pushes import Pushes, parallel_body
 from softground.validation.report import NOTHING, Row
 from softground.validation.second_steps import SecondSteps, fresh_line, read_second_steps, second_push, volume_lost
 
@@ -32,6 +33,12 @@ START = 0.2  # N/cm3
 VARIANTS = ("wider", "smoother", "finer", "stiffer")
 """Rigs that differ in one thing: box, friction of the grains, their radius (and the box), their modulus."""
 SECOND_JUDGE = (5, 6, 7)
+UNSEEN = (9, 10, 11)
+"""Beds that were poured when all of this was done, of which a law was set down before (`judged_law`)."""
+JUDGED = "elements that follow, plane law, and bear"
+ROUNDED = 160
+"""Elements of a foot with rounded edges: with twice as many errors change by 0.002."""
+DIRECTIONS = {"down": False, "oblique": True}
 PRINTS = Footprints(rim=-0.464, repose=REPOSE, rim_width=2.4, walls=1.0, length=0.02, firm=0.9, cell=0.01, every=1)
 """As identified in beds 1 and 2 by `scripts/identify_footprints.py`: loose beads are compacted around a print too."""
 GRAINS = "the grains"
@@ -43,15 +50,13 @@ def grains_tables() -> dict[str, list[Row]]:
     fit, judge = Pushes.read(beds=FIT), Pushes.read(beds=JUDGE)
     felt = fit.where(speed=SLOW).felt_surface()
     tables = {"foot tilted by 20 degrees: rms error over rms force": tilted(fit, judge)}
-    tables["the same, feet larger by a grain's radius"] = tilted(grown(fit), grown(judge))
+    tables["the same, feet larger by a grain's radius"] = tilted_larger(fit, judge)
     title = f"the same, ground taken to begin {-1e3 * felt:.0f} mm higher"
     tables[title] = tilted(replace(fit, surface=felt), replace(judge, surface=felt))
     one, other = (Pushes.read(rig="finer", beds=(bed,)) for bed in (1, 2))
     title = "foot tilted by 20 degrees in finer grains, one bed to fit and one to judge"
     tables[title] = tilted(one, other, "upright, bed 1")
-    tables["the same in finer grains, feet larger by a grain's radius"] = tilted(
-        grown(one), grown(other), "upright, bed 1"
-    )
+    tables["the same in finer grains, feet larger by a grain's radius"] = tilted_larger(one, other, "upright, bed 1")
     tables["upward force of the tilted foot over that of the upright one, 10 to 45 mm deep"] = bearing(judge)
     tables["upright foot by speed: upward force, N, 10 to 45 mm deep"] = forces()
     fit, judge = fit.below(DEEP_ENOUGH), judge.below(DEEP_ENOUGH)
@@ -63,11 +68,17 @@ def grains_tables() -> dict[str, list[Row]]:
     return tables
 
 
-def laws() -> dict[str, Medium]:
-    """Laws of quasi-static grains with one scale to be fitted."""
+def laws_of_soles() -> dict[str, Medium]:
+    """Laws that feel a flat foot at the centre of its sole."""
     return {
         "sand (wrench space, plane law)": Resistive(START, law="plane"),
         "sand (wrench space, 3d law)": Resistive(START, law="3d"),
+    }
+
+
+def laws() -> dict[str, Medium]:
+    """Laws of quasi-static grains with one scale to be fitted."""
+    return laws_of_soles() | {
         "elements": Elements(START),
         "elements that follow": Elements(START, length=LENGTH),
         "elements that follow, as beads do": Elements(START, length=LENGTH, level=LEVEL, vertical=VERTICAL),
@@ -82,6 +93,42 @@ def grown(data: Pushes) -> Pushes:
     return replace(data, surface=-data.radius)
 
 
+def parallel(data: Pushes) -> Pushes:
+    """With the foot larger by a grain's radius on all sides, for laws that feel all of its surface."""
+    assert isinstance(data.foot, Box)
+    return replace(data, foot=parallel_body(data.foot, data.radius))
+
+
+def laws_of_surfaces() -> dict[str, Medium]:
+    """Elements on a surface with rounded edges, which takes many."""
+    bears = Elements(START, bearing=REPOSE, count=ROUNDED)
+    follows = Elements(START, length=LENGTH, bearing=REPOSE, count=ROUNDED)
+    return {"elements that bear": bears, "elements that follow, and bear": follows, JUDGED: judged_law()}
+
+
+def judged_law() -> Elements:
+    """With which tilted feet are judged in unseen beds: set down before these were pushed into."""
+    return Elements(START, length=LENGTH, law="plane", bearing=REPOSE, count=ROUNDED)
+
+
+def _cases(judge: Pushes) -> dict[str, Pushes]:
+    """Upright; tilted and pushed straight down or obliquely; of these, while only the edge is in the ground."""
+    upright = judge.where(speed=SLOW)
+    cases = {"upright": upright} if len(upright) else {}
+    for name, oblique in DIRECTIONS.items():
+        case = judge.where(tilted=True, oblique=oblique)
+        cases |= {name: case, f"{name}, edge only": case.rows(case.depth < 0)}
+    return cases
+
+
+def _cases_by_tilt(judge: Pushes) -> dict[str, Pushes]:
+    found = {"upright": judge.where(speed=SLOW)}
+    for tilt in sorted(set(judge.tilt[judge.tilt > 0])):
+        own = {name: judge.where(tilted=float(tilt), oblique=oblique) for name, oblique in DIRECTIONS.items()}
+        found |= {f"{np.rad2deg(tilt):.0f} degrees {name}": case for name, case in own.items()}
+    return found
+
+
 def powers() -> dict[str, Medium]:
     """Laws with a power of depth to be fitted too."""
     follow = Elements(START, power=0.6, length=LENGTH, level=LEVEL, vertical=VERTICAL)
@@ -90,11 +137,7 @@ def powers() -> dict[str, Medium]:
 
 def tilted(fit: Pushes, judge: Pushes, on: str = UPRIGHT) -> list[Row]:
     """Errors of a tilted foot pushed straight down and obliquely; of it all, and while only the edge is in."""
-    upright = judge.where(speed=SLOW)
-    cases = {"upright": upright} if len(upright) else {}
-    for name, oblique in {"down": False, "oblique": True}.items():
-        case = judge.where(tilted=True, oblique=oblique)
-        cases |= {name: case, f"{name}, edge only": case.rows(case.depth < 0)}
+    cases = _cases(judge)
     several = len(judge.wrench) > 1
     rows = [_row("one bed about the mean of all", cases, Pushes.relative_spread, 0, GRAINS)] if several else []
     for name, law in laws().items():
@@ -104,6 +147,33 @@ def tilted(fit: Pushes, judge: Pushes, on: str = UPRIGHT) -> list[Row]:
         found = calibrate(law, fit.where(speed=SLOW), ["scale", "power"])
         label = f"{name}, power of depth {found.fitted['power']:.2f}"
         rows.append(_row(label, cases, lambda case, medium=found.medium: case.relative_error(medium), 2, on))
+    return rows
+
+
+def tilted_larger(fit: Pushes, judge: Pushes, on: str = UPRIGHT) -> list[Row]:
+    """The same with feet as the middles of grains meet them: sole-centre laws a radius deeper, elements on the surface
+    that lies a radius outside."""
+    several = len(judge.wrench) > 1
+    rows = [_row("one bed about the mean of all", _cases(judge), Pushes.relative_spread, 0, GRAINS)] if several else []
+    for view, some in ((grown, laws_of_soles()), (parallel, laws_of_surfaces())):
+        cases = _cases(view(judge))
+        for name, law in some.items():
+            found = _scaled(law, view(fit).where(speed=SLOW))
+            rows.append(_row(name, cases, lambda case, medium=found: case.relative_error(medium), 1, on))
+    return rows
+
+
+def other_tilts(fit: Pushes) -> list[Row]:
+    """Errors at other tilts, in beds that had no part in anything: of the law set down before, and of sole-centre
+    laws, as they are and a grain's radius deeper."""
+    judge = Pushes.read(beds=UNSEEN)
+    views = {"": lambda data: data, ", a grain's radius deeper": grown}
+    laws = [(name + more, law, view) for name, law in laws_of_soles().items() for more, view in views.items()]
+    rows = [_row("one bed about the mean of all", _cases_by_tilt(judge), Pushes.relative_spread, 0, GRAINS)]
+    for name, law, view in [*laws, (JUDGED, judged_law(), parallel)]:
+        found = _scaled(law, view(fit).where(speed=SLOW))
+        cases = _cases_by_tilt(view(judge))
+        rows.append(_row(name, cases, lambda case, medium=found: case.relative_error(medium)))
     return rows
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from softground.errors import FileFormatError
 from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
-from softground.robots.shapes import Box, Shape
+from softground.robots.shapes import Box, ConvexMesh, Shape
 from softground.validation.base import Measurements
 
 SHIPPED = files("softground") / "validation" / "data" / "pushes.csv"
@@ -24,6 +24,8 @@ STEP = 2.5e-4
 """Way down between two predictions, m."""
 ARM = 0.1
 """By which torques are divided to be compared with forces, m."""
+CORNER = 4
+"""Directions in which a quarter circle of a rounded edge has its vertices."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,10 @@ class Pushes(Measurements):
         own = {name: getattr(self, name)[which] for name in ("tilt", "direction", "speed", "depth")}
         return replace(self, wrench=self.wrench[:, which], **own)
 
-    def where(self, *, tilted: bool = False, oblique: bool = False, speed: float | None = None) -> Pushes:
-        """Upright or tilted, straight down or not, at all speeds or one (m/s)."""
-        which = ((self.tilt != 0) == tilted) & ((self.direction != 0) == oblique)
+    def where(self, *, tilted: bool | float = False, oblique: bool = False, speed: float | None = None) -> Pushes:
+        """Upright or tilted (at any angle, or one, rad), straight down or not, at all speeds or one (m/s)."""
+        tilt = (self.tilt != 0) == tilted if isinstance(tilted, bool) else np.isclose(self.tilt, tilted, atol=1e-5)
+        which = tilt & ((self.direction != 0) == oblique)
         return self.rows(which & (np.isclose(self.speed, speed) if speed is not None else True))
 
     def below(self, depth: float) -> Pushes:
@@ -120,6 +123,21 @@ class Pushes(Measurements):
         """Upward force, N: mean over conditions and beds, and its standard deviation between beds (nan of one)."""
         each = self.wrench[:, :, 1].mean(1)
         return float(each.mean()), float(each.std(ddof=1)) if len(each) > 1 else np.nan
+
+
+def parallel_body(foot: Box, distance: float) -> ConvexMesh:
+    """The body whose surface lies outside of a box's by a distance, m: faces moved out, edges and corners round.
+
+    The middle of a grain that touches a foot lies on it, a radius outside of the foot. To a continuum of middles of
+    grains, which fill the bed up to its surface, the foot is this body.
+    """
+    angle = np.linspace(0.0, np.pi / 2, CORNER)
+    across, along = (one.ravel() for one in np.meshgrid(angle, angle))
+    rounded = np.stack([np.sin(across) * np.cos(along), np.sin(across) * np.sin(along), np.cos(across)], axis=-1)
+    half = np.array([foot.length, foot.width, foot.height]) / 2
+    corners = np.stack(np.meshgrid([-1, 1], [-1, 1], [-1, 1]), axis=-1).reshape(-1, 1, 3)
+    points = (corners * (half + distance * rounded)).reshape(-1, 3) + np.array([0.0, 0.0, half[2]])
+    return ConvexMesh(tuple(map(tuple, np.unique(points.round(9), axis=0).tolist())))
 
 
 def push_wrenches(medium: Medium, foot: Shape, tilt: float, direction: float, speed: float, depth: np.ndarray):
