@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import equinox as eqx
+import jax
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -142,6 +143,23 @@ def test_stands_on_both_feet_for_a_while(walks):
     faded = behind.mean(axis=(0, 1))[: last + 1]
     assert (np.diff(faded) < 0).all()
     assert faded[-1] < faded[0] / 4
+
+
+def test_one_foot_carries_from_the_first_instant_of_a_step():
+    """Times of steps are sums of time steps: rounding puts some of them just before the step that they begin."""
+    stepper = Stepper(SteppingController(Robot.load("biped"), period=0.002), GAIT)
+    robot = stepper.controller.robot
+    times = np.cumsum(np.full(6000, 0.002))[99::100]
+    assert (times < GAIT.stance * np.arange(1, 61)).any()
+
+    @jax.jit
+    @jax.vmap
+    def carry(time):
+        seen = stepper.see(robot.posture, np.zeros(robot.nv))
+        memory = stepper.init(None)._replace(step=stepper._step(time))
+        return stepper._references(memory, time, seen).in_contact
+
+    np.testing.assert_array_equal(carry(times).sum(axis=1), 1)
 
 
 def test_relief_fades_and_turns_nothing():

@@ -95,6 +95,11 @@ class Stepper(eqx.Module):
     def _step(self, time) -> Int[Array, ""]:
         return jnp.floor(time / self.gait.stance + 1e-6).astype(int)
 
+    def _since(self, time, step) -> Float[Array, ""]:
+        """Time since the step began, s; not less than zero: by rounding its first instant may come before it, and the
+        foot that leaves would carry once more."""
+        return jnp.maximum(time - step * self.gait.stance, 0.0)
+
     def see(self, q: Float[Array, " nq"], v: Float[Array, " nv"]) -> Seen:
         robot = self.controller.robot
         kin = robot.kinematics(q)
@@ -121,7 +126,7 @@ class Stepper(eqx.Module):
         missing = jnp.where(memory.step < 1, 0.0, self._desired_speed(time) - speed)
         turn = _angle(memory.headings[1], seen.heading) / (2 * self.gait.stance)
         straying = jnp.where(memory.step < 2, 0.0, self.gait.turn * self.gait.growth(time) - turn)
-        still_stands = time - step * self.gait.stance < self._standing_seconds
+        still_stands = self._since(time, step) < self._standing_seconds
         return Memory(
             step,
             jnp.where(is_new | still_stands, leaving, memory.lift_off),
@@ -153,7 +158,7 @@ class Stepper(eqx.Module):
     def _references(self, memory: Memory, time, seen: Seen) -> References:
         gait, robot = self.gait, self.controller.robot
         carrying, swinging = memory.step % 2, 1 - memory.step % 2
-        since = time - memory.step * gait.stance
+        since = self._since(time, memory.step)
         forward = jnp.stack([seen.heading, jnp.stack([-seen.heading[1], seen.heading[0]])])  # (forwards, left)
         left = jnp.where(swinging == 0, 1.0, -1.0)
         landing = next_foot(
