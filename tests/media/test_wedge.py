@@ -196,6 +196,24 @@ def test_flat_sole_resists_being_turned_and_round_one_rolls():
     assert rolling[0] * slipping[0] > 0
 
 
+def test_grip_is_how_much_of_the_pitching_the_wedge_takes_part_in():
+    """All of it: as without. None: it goes with the axis, about which it then has no torque, however the foot turns."""
+    at_axis = np.array([0.1, -0.2, 0.7])
+    twist = at_axis - [ROUND.radius * at_axis[2], 0.0, 0.0]  # at the lowest point
+    level = foot_at(0.02)
+
+    def met(grip, twist, planar=True):
+        return wrench_of((replace(SHARP, grip=grip).for_foot(ROUND, planar), level), fresh(), twist)[0]
+
+    np.testing.assert_allclose(met(1.0, twist), wrench_of((SHARP.for_foot(ROUND, True), level), fresh(), twist)[0])
+    smooth = met(0.0, twist)
+    np.testing.assert_allclose(smooth[2], ROUND.radius * smooth[0], rtol=1e-9)  # N m, about the lowest point
+    still = met(0.0, np.array([at_axis[0], at_axis[1], 0.0]))  # the same way of the axis, the foot not turning
+    np.testing.assert_allclose(smooth, still, rtol=1e-9)
+    space = met(0.3, np.array([twist[0], 0.0, twist[1], 0.0, twist[2], 0.0]), planar=False)
+    np.testing.assert_allclose(space[np.array([0, 2, 4])], met(0.3, twist), rtol=1e-9, atol=1e-12)
+
+
 # -- added mass -------------------------------------------------------------------------------------------------
 
 
@@ -279,6 +297,7 @@ def test_keeps_single_precision(shape):
         ({"growth": -1.0}, "growth of a wedge medium must be positive"),
         ({"density": -1.0}, "density of a wedge medium must be >= 0"),
         ({"shear": -0.1}, "shear of a wedge medium must be >= 0"),
+        ({"grip": -0.1}, "grip of a wedge medium must be >= 0"),
         ({"friction_angle": 38.0}, "friction_angle must lie between 0 and pi/2 rad"),
     ],
 )

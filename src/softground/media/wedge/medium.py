@@ -60,6 +60,8 @@ class Wedge(Medium):
     """Granular ground with a solid wedge under the sole.
 
     zeta, density and friction angle are those of chen2026's sand; the paper does not give lambda and the growth.
+    The paper's wedge moves as the lowest point of a round foot does; grains hold much less of its pitching (`grip`,
+    identified in docs/chen2026.md).
     A density of zero leaves the added mass out. As printed, only the foot's sides resist a sideways motion (9); with
     `shear` the grains below its wedge do so as well, which feet that carry need (`resistance`; 1: as in plane RFT). A
     ball has no sides: (8) holds in the plane of its motion, and neither (9) nor shear is added.
@@ -76,6 +78,9 @@ class Wedge(Medium):
     shear: Float[Array, ""] | None = eqx.field(
         converter=_as_optional, default=None
     )  # share of plane RFT's; None: no shear
+    grip: Float[Array, ""] | None = eqx.field(
+        converter=_as_optional, default=None
+    )  # share of a round foot's pitching in which its wedge takes part; None: all of it
 
     def __check_init__(self):
         for label in ("zeta", "saturation_length", "growth", "eps"):
@@ -83,6 +88,8 @@ class Wedge(Medium):
         check_not_negative("density of a wedge medium", self.density)
         if self.shear is not None:
             check_not_negative("shear of a wedge medium", self.shear)
+        if self.grip is not None:
+            check_not_negative("grip of a wedge medium", self.grip)
         if not 0 < self.friction_angle < np.pi / 2:
             raise MediumError(f"friction_angle must lie between 0 and pi/2 rad, got {self.friction_angle}")
 
@@ -144,7 +151,7 @@ class WedgeFoot(FootMedium):
         mass = jnp.where(velocity[2] > 0, 0.0, self.added_mass(solids))
         # Grains that joined were at rest; those that stayed behind took their momentum with them.
         kept = jnp.minimum(memory.mass, mass) / jnp.where(mass > 0, mass, 1.0)
-        at_reference = velocity_maps(jnp.zeros_like(velocity), COMPONENTS[self.kind])
+        at_reference = self._arms(slices, jnp.zeros_like(velocity))
         return WedgeLaw(groups, mass, at_reference, kept * velocity, dt)
 
     def _faces(self, slices: Slices, solids: Solid) -> ForceSets:
@@ -153,7 +160,20 @@ class WedgeFoot(FootMedium):
         stresses = self._stresses().astype(dtype) @ slices.turn.T
         forces = (self.medium.zeta * self._widths(solids)[:, None] * faces.load)[..., None, None] * stresses
         offset = jnp.broadcast_to(slices.offset[:, None], faces.x.shape)
-        return self._sets(forces, slices.places(faces.x, faces.depth, offset))
+        return self._sets(forces, self._arms(slices, slices.places(faces.x, faces.depth, offset)))
+
+    def _arms(self, slices: Slices, places: Float[Array, "*p 3"]) -> Float[Array, "*p 3 n"]:
+        """Velocity of points of the wedge per unit twist. Below a round sole it goes with the foot's axis, and turns
+        about it with a share of the foot's pitching only: the sole slides over the grains, which stay behind."""
+        components = COMPONENTS[self.kind]
+        arms = velocity_maps(places, components)
+        if self.medium.grip is None or self.sole.is_flat or self.kind == "point":
+            return arms
+        left = slices.turn[:, 1]
+        to_axis = self.sole.clearance * slices.turn[:, 2] - places
+        slid = (1 - self.medium.grip) * jnp.cross(jnp.broadcast_to(left, to_axis.shape), to_axis)
+        pitching = jnp.concatenate([jnp.zeros_like(left), left])[components]
+        return arms + slid[..., None] * pitching
 
     def _round_faces(self, solids: Solid) -> RoundSupport:
         """The flanks of a ball's wedge in the plane of its motion, whichever that is."""
@@ -180,10 +200,10 @@ class WedgeFoot(FootMedium):
         size = lateral_force(depth, left * slip, self.medium.saturation_length, wall_stress())
         forces = (-self.medium.zeta / 2 * left * size)[..., None, None] * slices.turn[:, 1]
         with_none = jnp.concatenate([forces, jnp.zeros_like(forces)], axis=-2)
-        return self._sets(with_none, slices.places(x, 2 / 3 * depth, offset))
+        arms = velocity_maps(slices.places(x, 2 / 3 * depth, offset), COMPONENTS[self.kind])
+        return self._sets(with_none, arms)
 
-    def _sets(self, forces: Float[Array, "a b k 3"], places: Float[Array, "a b 3"]) -> ForceSets:
-        arms = velocity_maps(places, COMPONENTS[self.kind])
+    def _sets(self, forces: Float[Array, "a b k 3"], arms: Float[Array, "a b 3 n"]) -> ForceSets:
         vertices = forces.reshape(-1, *forces.shape[2:])
         eps = jnp.broadcast_to(jnp.asarray(self.medium.eps, forces.dtype), len(vertices))
         return ForceSets(SupportFunction(vertices, eps), arms.reshape(-1, *arms.shape[2:]))
