@@ -59,6 +59,8 @@ def test_neighbours_lead_from_valley_to_valley_and_the_search_ends(valleys):
     best = improved(start, moves, (), Search(workers=1))
     assert best.place == pytest.approx(5.2, abs=0.1)
     assert improved(start, moves, (), Search(workers=1, rounds=1)).place < 2.0
+    first = start[0].report.objective
+    assert improved(start, moves, (), Search(workers=1, enough=first)).place == start[0].place
 
 
 def test_noise_is_on_joints_alone_and_follows_its_seed():

@@ -29,6 +29,7 @@ from softground.planning.size import walking_eps
 from softground.planning.solve import solve
 from softground.planning.stages import near_stages
 from softground.planning.strides import repeated, searched, stride_problem, whole_stride
+from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
 from softground.simulation import Ground
 from softground.whole_file import write_whole
@@ -36,6 +37,8 @@ from softground.whole_file import write_whole
 KNOTS = 181
 WITHIN = 0.02
 """Share of the least cost by which others may be above it and count as the same."""
+ENOUGH = 1.015
+"""In costs of the library's stride: a search from that with noise ends where this is found again."""
 TOLERANCE = 1e-3
 """Of violations in the rows' units, and of optimality relative to the greatest multiplier."""
 
@@ -111,8 +114,9 @@ def _from_one(job: tuple) -> dict[str, Any]:
     problem, compiling = _compiled(robot, strength, speed, stride)
     level, eps = stride_problem(problem), walking_eps(problem.robot)
     known = None if drawn else nearest(problem, 0.0)
-    search = Search(noise=noise, seed=seed, workers=1, **({} if rounds is None else {"rounds": rounds}))
     began, processor = time.perf_counter(), time.process_time()
+    enough = 0.0 if known is None else ENOUGH * reached(level, known[1], eps)
+    search = Search(noise=noise, seed=seed, enough=enough, workers=1, **({} if rounds is None else {"rounds": rounds}))
     found = searched(level, eps, search, None if known is None else known[1])
     scale = (KNOTS - 1) / (level.knots - 1)
     cost, stride_cost = scale * found.report.objective, scale * found.report.objective
@@ -135,6 +139,11 @@ def _from_one(job: tuple) -> dict[str, Any]:
         "processor_seconds": time.process_time() - processor,
         "compile_seconds": compiling,
     }
+
+
+def reached(problem: GaitProblem, stride: Trajectory, eps: float) -> float:
+    """The cost of a library's stride for a problem, which it solves but for rounding; eps in W."""
+    return solve(problem, stride, stages=near_stages(eps), progress=False).report.objective
 
 
 @cache

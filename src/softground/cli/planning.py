@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from dataclasses import replace
@@ -239,6 +240,9 @@ def build_library(
     ] = "0",
     strengths: Annotated[str, typer.Option(help="Of the ground, with commas.")] = "1",
     out: Annotated[Path, typer.Option(help="Library to write (npz); one that is there goes on.")] = Path("strides.npz"),
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Strides solved side by side; by default as many as there are cores.")
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Search for a stride, carry it to other speeds, slopes and strengths. Interrupted and given again, it goes on."""
@@ -250,7 +254,7 @@ def build_library(
 
     from softground.media import medium_of
     from softground.planning.library import Command, Library, build
-    from softground.planning.strides import stride_for
+    from softground.planning.strides import StrideFor
     from softground.simulation import Ground
 
     model = load_robot(robot, None, None, None, False)
@@ -258,14 +262,14 @@ def build_library(
         numbers_in(given, label) for given, label in ((speeds, "speeds"), (slopes, "slopes"), (strengths, "strengths"))
     ]
     commands = [Command(v, float(np.deg2rad(angle)), s) for v, angle, s in itertools.product(*values)]
-    made = lambda strength: Ground(medium_of(ground, model, strength=strength))  # noqa: E731
     console = Console(stderr=True, quiet=quiet)
     build(
         out,
-        Library.empty(model, made(1.0)),
+        Library.empty(model, Ground(medium_of(ground, model, strength=1.0))),
         commands,
-        lambda command, known: stride_for(model, made(command.strength), command, known),
+        StrideFor(model.recipe, ground),
         lambda line: console.print(line, highlight=False),
+        processes or os.cpu_count() or 1,
     )
 
 

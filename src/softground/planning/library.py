@@ -8,12 +8,16 @@ entry to entry, resumable. RoboSimian's on sand is shipped.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 from softground.errors import FileFormatError
@@ -37,6 +41,10 @@ class Command(NamedTuple):
     speed: float  # m/s
     slope: float  # rad, uphill positive
     strength: float  # of the medium
+
+    def in_words(self) -> str:
+        """For a line of progress."""
+        return f"{self.speed:g} m/s, {np.rad2deg(self.slope):g} degrees, strength {self.strength:g}"
 
     def apart(self, other: Command) -> float:
         """How far two are from each other."""
@@ -138,34 +146,49 @@ def nearest(problem: GaitProblem, slope: float) -> tuple[Command, Trajectory] | 
 
 Solved = tuple[float, Trajectory] | None
 """The cost of a stride and the stride; None where none was found."""
+StrideFor = Callable[[Command, tuple[Command, Trajectory] | None], Solved]
+"""What finds a stride for a command, from the nearest that is known, if one is."""
 
 
 def build(
     path: Path,
     empty: Library,
     commands: Iterable[Command],
-    stride_for: Callable[[Command, tuple[Command, Trajectory] | None], Solved],
+    stride_for: StrideFor,
     say: Callable[[str], None] = lambda line: None,
+    processes: int = 1,
 ) -> Library:
-    """Fill a library file: strides for all commands, each from the nearest that is there.
+    """Fill a library file: strides for all commands, each from the nearest that is there when its turn comes.
 
     Entries that the file has are kept, so that what was interrupted goes on. stride_for: from a command and the nearest
-    entry to a stride.
+    entry to a stride; it must be one that can be sent to another process where there are several.
     """
     library = Library.load(path) if path.exists() else empty
-    for command in _from_the_middle(list(commands)):
-        if library.holds(command):
-            continue
-        found = stride_for(command, library.nearest(command))
-        degrees = np.rad2deg(command.slope)
-        label = f"{command.speed:g} m/s, {degrees:g} degrees, strength {command.strength:g}"
-        if found is None:
-            say(f"{label}: no stride found")
-            continue
-        library = library.grown(command, *found)
-        library.save(path)
-        say(f"{label}: cost {found[0]:.4g}")
+    waiting = deque(command for command in _from_the_middle(list(commands)) if not library.holds(command))
+    running: dict[Future[Solved], Command] = {}
+    with _pool(processes) as pool:
+        while waiting or running:
+            while waiting and len(running) < processes and (library.entries or not running):
+                command = waiting.popleft()
+                running[pool.submit(stride_for, command, library.nearest(command))] = command
+            for done in wait(running, return_when=FIRST_COMPLETED).done:
+                command, found = running.pop(done), done.result()
+                if found is not None:
+                    library = library.grown(command, *found)
+                    library.save(path)
+                say(f"{command.in_words()}: {'no stride found' if found is None else f'cost {found[0]:.4g}'}")
     return library
+
+
+def _pool(processes: int) -> Executor:
+    """Where strides are solved: a thread, or processes that start anew, since compiled code does not fork."""
+    if processes == 1:
+        return ThreadPoolExecutor(1)
+    return ProcessPoolExecutor(processes, get_context("spawn"), _in_double)
+
+
+def _in_double() -> None:
+    jax.config.update("jax_enable_x64", True)
 
 
 def _from_the_middle(commands: Sequence[Command]) -> list[Command]:

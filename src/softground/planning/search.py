@@ -32,6 +32,7 @@ class Search:
     rounds: int = 12  # most of them
     worth: float = 0.01  # share of the cost by which a round must better it
     idle: int = 3  # rounds in a row that do not, after which it ends
+    enough: float = 0.0  # cost, in the problem's own unit, at which it ends: one that is known to be good
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
     noise: float = 0.0  # rad, of all joints at all knots of the first guesses
     seed: int = 0  # of the noise, and of what walks look like
@@ -64,6 +65,8 @@ def improved(plans: Sequence[Plan], children: Children, stages: Sequence[Stage],
     known, idle = _apart(plans, search.worth), 0
     for number in range(search.rounds):
         best = known[0]
+        if rank(best)[0] == 0 and best.report.objective <= search.enough:
+            break
         found = solved_from(best.problem, children(number, known, idle), stages, search, compiled=True)
         idle = 0 if _is_worth(found[0], best, search.worth) else idle + 1
         known = _apart([*known, *found], search.worth)

@@ -13,12 +13,13 @@ the front limbs of one with the rear limbs of another, limbs earlier or later, h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 
 from softground.errors import OptionError
+from softground.media import medium_of
 from softground.planning.constraints import Cycle
 from softground.planning.costs import Periodicity
 from softground.planning.drawn import drawn_walk, manners
@@ -35,6 +36,7 @@ from softground.planning.trajectory import Trajectory, desired_speed
 from softground.planning.twin import in_space, twin_of
 from softground.robots import Robot
 from softground.robots.base import base_motion
+from softground.robots.catalogue import Recipe
 from softground.robots.mirror import mirror_of
 from softground.simulation import Ground
 from softground.surfaces import Plane
@@ -125,15 +127,24 @@ def _solved_near(problem: GaitProblem, guess: Trajectory, eps: float) -> Plan:
     return min(found, solve(problem, guess, stages=neighbour_stages(eps)[2:], progress=False), key=rank)
 
 
-def stride_for(robot: Robot, ground: Ground, command: Command, known: tuple[Command, Trajectory] | None) -> Solved:
-    """The stride for a command, from a known one or by a search; None where it does not converge (`library.build`)."""
-    eps = walking_eps(robot)
-    one = stride_problem(walking_problem(robot, ground, command.speed))
-    if known is None:
-        found = carried_to(one, searched(_on_slope(one, 0.0), eps, Search()), 0.0, command.slope, eps)
-    else:
-        found = from_known(one, known, command.slope, eps)
-    return (found.report.objective, found.trajectory) if found.report.status == "converged" else None
+@dataclass(frozen=True)
+class StrideFor:
+    """Finds strides of a robot on a medium of which the strength is given: from a known one, or by a search."""
+
+    robot: Recipe
+    ground: str  # name of the medium
+
+    def __call__(self, command: Command, known: tuple[Command, Trajectory] | None) -> Solved:
+        """The stride for a command; None where it does not converge (`library.build`)."""
+        robot = Robot.from_recipe(self.robot)
+        eps = walking_eps(robot)
+        soil = Ground(medium_of(self.ground, robot, strength=command.strength))
+        one = stride_problem(walking_problem(robot, soil, command.speed))
+        if known is None:
+            found = carried_to(one, searched(_on_slope(one, 0.0), eps, Search()), 0.0, command.slope, eps)
+        else:
+            found = from_known(one, known, command.slope, eps)
+        return (found.report.objective, found.trajectory) if found.report.status == "converged" else None
 
 
 def stride_problem(problem: GaitProblem, steps: int = STRIDE) -> GaitProblem:
