@@ -54,10 +54,10 @@ CASES = {
 }
 SECONDS, STEADY = 5.0, 3.0  # s: of a planar walk, and from when on it is looked at
 KEPT = 0.05  # share of the speed that a walk may be off
-BUDGET = 45  # walks of one search
+BUDGET = 30  # walks of one search
 DEAR = 10.0  # cost of a gait that falls or does not keep its speed
 BAR = 0.15  # share of the cost that a gait should save on sand, in 3D
-RANKED = 24  # gaits by which the reduced models are compared with the whole robot
+RANKED = 16  # gaits by which the reduced models are compared with the whole robot
 
 
 class Gait(NamedTuple):

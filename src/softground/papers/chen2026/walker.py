@@ -195,9 +195,10 @@ def perform(options: Options) -> Findings:
             f"{EVEN[0]:g} to {EVEN[1]:g}. 'radius / height' is the way of the centre of mass over the angle by which "
             "the foot rolls from 20 to 80 % of the stance, over the height of the centre of mass: the paper finds "
             "nearly 1 on rigid ground.",
-            "What would decide it: the knee encoder of the leg that carries, or the accelerometer of the trunk. A "
-            "plateau at these speeds says that the leg gets shorter from 40 to 60 % of the stance, by v T / 5 over the "
-            "leg's length, in radians, times 0.16 m: 3 mm at 0.2 m/s, 8 mm at 0.5 m/s.",
+            "What would decide it: a foot that stops rolling for a fifth of the stance, while the trunk goes on by "
+            "v T / 5, needs a leg that gets shorter by that way over its length times 0.16 m (3 mm at 0.2 m/s, 8 mm at "
+            "0.5 m/s), which the knee encoder shows; or it slides ahead with the trunk, by 8 mm at 0.2 m/s, which "
+            "motion capture shows as x_s.",
         ],
     )
 
