@@ -2,7 +2,6 @@
 
 import ctypes
 import hashlib
-import re
 import shutil
 import subprocess
 
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 
 from softground.native.cuda import kernel_name, kernel_text, team_of
-from softground.native.cuda_warps import WARPS_NAME, warps_text
 from softground.native.frugal import frugal
 from softground.native.interpreter import dtype_of
 from softground.native.program import Program
@@ -25,8 +23,7 @@ _SHIM = """
 #define __constant__
 #define __global__
 #define __noinline__ __attribute__((noinline))
-#define __launch_bounds__(...)
-#define __shared__
+#define __launch_bounds__(threads)
 static struct { long long x; } blockIdx, blockDim = {TEAM};
 static thread_local struct { long long x; } threadIdx;
 #define __syncthreads()
@@ -56,29 +53,10 @@ template <class T> static T __shfl_xor_sync(unsigned members, T a, int bit) {
 """
 
 
-#: Warps are threads of the processor for as many lanes as there are rows.
-_MEETING = """
-#include <pthread.h>
-static int lanes;
-static pthread_barrier_t everybody, warp_meeting[WARPS];
-static volatile int votes[WARPS][32];
-static inline void meet() { pthread_barrier_wait(&everybody); }
-static inline bool any_row(bool a) {
-  const int warp = threadIdx.x / 32;
-  votes[warp][threadIdx.x % 32] = a;
-  pthread_barrier_wait(&warp_meeting[warp]);
-  bool found = false;
-  for (int k = 0; k < lanes; k++) found = found || votes[warp][k];
-  pthread_barrier_wait(&warp_meeting[warp]);
-  return found;
-}
-"""
-
-
-def run(program: Program, *arrays, team: int | None = None, warps: int | None = None) -> list[np.ndarray]:
+def run(program: Program, *arrays, team: int | None = None) -> list[np.ndarray]:
     """Outputs of a program for a batch: arrays of (rows, size) per input, and the same per output.
 
-    team: threads for a row, by default as many as the program has. warps: how many share the program out instead.
+    team: threads for a row, by default as many as the program has.
     """
     rows = len(arrays[0])
     inputs = [
@@ -91,68 +69,24 @@ def run(program: Program, *arrays, team: int | None = None, warps: int | None = 
         for buffer in program.outputs
     ]
     pointers = (ctypes.c_void_p * (len(inputs) + len(outputs)))(*(array.ctypes.data for array in (*inputs, *outputs)))
-    library = (
-        _library(program, team_of(program) if team is None else team) if warps is None else _shared(program, warps)
-    )
-    library.run(pointers, ctypes.c_longlong(rows))
+    _library(program, team_of(program) if team is None else team).run(pointers, ctypes.c_longlong(rows))
     return outputs
 
 
-def _shared(program: Program, warps: int) -> ctypes.CDLL:
-    kernel = warps_text(program, warps)
-    name = re.search(WARPS_NAME, kernel)
-    assert name
-    text = f"""#define WARPS {warps}
-#define TEAM 1
-{_SHIM}{_MEETING}
-{_CAST}
-{kernel}
-real slots[60000];
-struct Job {{ void** p; long long rows; int thread; }};
-static void* work(void* job) {{
-  void** p = ((Job*)job)->p;
-  threadIdx.x = ((Job*)job)->thread;
-  {name[0]}({_cast_arguments(program)}, ((Job*)job)->rows);
-  return 0;
-}}
-extern "C" void run(void** p, long long rows) {{
-  blockDim.x = 32 * WARPS;
-  for (blockIdx.x = 0; blockIdx.x * 32 < rows; blockIdx.x++) {{
-    lanes = rows - blockIdx.x * 32 < 32 ? rows - blockIdx.x * 32 : 32;
-    pthread_barrier_init(&everybody, 0, WARPS * lanes);
-    for (int k = 0; k < WARPS; k++) pthread_barrier_init(&warp_meeting[k], 0, lanes);
-    pthread_t threads[WARPS * 32];
-    Job jobs[WARPS * 32];
-    for (int k = 0; k < WARPS * lanes; k++) {{
-      jobs[k] = {{p, rows, k / lanes * 32 + k % lanes}};
-      pthread_create(&threads[k], 0, work, &jobs[k]);
-    }}
-    for (int k = 0; k < WARPS * lanes; k++) pthread_join(threads[k], 0);
-  }}
-}}
-"""
-    return _compiled(text)
-
-
-_CAST = """
-struct cast { void* p; cast(void* q) : p(q) {} template <class T> operator T*() const { return (T*)p; } };
-"""
-
-
-def _cast_arguments(program: Program) -> str:
-    return ", ".join(f"cast(p[{k}])" for k in range(len(program.inputs) + len(program.outputs)))
-
-
 def _library(program: Program, team: int) -> ctypes.CDLL:
+    from softground.cache import cache_folder
+
+    buffers = len(program.inputs) + len(program.outputs)
+    arguments = ", ".join(f"cast(p[{k}])" for k in range(buffers))
     text = f"""#define TEAM {team}
 {_SHIM}{_EXCHANGE}
-{_CAST}
+struct cast {{ void* p; cast(void* q) : p(q) {{}} template <class T> operator T*() const {{ return (T*)p; }} }};
 {kernel_text(frugal(program), team)}
 struct Job {{ void** p; long long rows; int lane; }};
 static void* work(void* job) {{
   void** p = ((Job*)job)->p;
   threadIdx.x = ((Job*)job)->lane;
-  {kernel_name(team)}({_cast_arguments(program)}, ((Job*)job)->rows);
+  {kernel_name(team)}({arguments}, ((Job*)job)->rows);
   return 0;
 }}
 extern "C" void run(void** p, long long rows) {{
@@ -167,12 +101,6 @@ extern "C" void run(void** p, long long rows) {{
   }}
 }}
 """
-    return _compiled(text)
-
-
-def _compiled(text: str) -> ctypes.CDLL:
-    from softground.cache import cache_folder
-
     folder = cache_folder() / "host"
     folder.mkdir(parents=True, exist_ok=True)
     source = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.cpp"

@@ -136,7 +136,7 @@ def words(*numbers) -> ctypes.Array:
     return (ctypes.c_uint64 * len(numbers))(*numbers)
 
 
-def start(shape=(130, 2), status=0, refusal=0, team=1, how=None):
+def start(shape=(130, 2), status=0, refusal=0, team=1):
     """What the handler returns, and with what it started a kernel."""
     started, errors = [], []
 
@@ -165,7 +165,7 @@ def start(shape=(130, 2), status=0, refusal=0, team=1, how=None):
     tables = [words(place(buffer)) for buffer in buffers]
     api = words(*[0] * 6, place(error_of), 0, 0, 0, place(stream_of))
     frame = words(136, 0, place(api), 0xC, 3, *[0] * 4, place(tables[0]), *[0] * 4, place(tables[1]))
-    text = gpu.handler_text(_INTERFACE, (0, 3), place(launch), 0xF, how or gpu.Started("", team), processors=132)
+    text = gpu.handler_text(_INTERFACE, (0, 3), place(launch), 0xF, team, processors=132)
     name = f"test_cuda {next(_NUMBERS)}"
     handler = _FROM_API(address(name, passing_code(text), HANDLER))
     return handler(place(frame)), started, errors

@@ -8,15 +8,12 @@ the driver's function that starts it are numbers of this process, so only the ke
 from __future__ import annotations
 
 import ctypes
-import re
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
 
 import jax
 
-from softground.native.cuda import BLOCK, TEAM, kernel_name, kernel_text, team_of
-from softground.native.cuda_warps import WARPS_NAME, warps_text
+from softground.native.cuda import BLOCK, TEAM, kernel_name, kernel_text
 from softground.native.errors import NotNative
 from softground.native.ffi import HANDLER, begin_handler, interface_version, pointers_and_rows
 from softground.native.frugal import frugal
@@ -29,22 +26,19 @@ from softground.native.writer import Writer
 _FRAME_API, _FRAME_CONTEXT = 16, 24
 _API_ERROR, _API_STREAM = 48, 80
 _INTERNAL = 13  # XLA's code for an error of no other kind
-_MOST_SHARED = 8  # an attribute of a kernel: bytes of shared memory that may be asked for as it starts
 _RECORDABLE = 1  # a trait: the handler does nothing but start the same kernel, which XLA may record and replay
 _FAILURE = "softground could not start its kernel: the CUDA driver refused (cuLaunchKernel)"
 
 
 def register(key: str, make: Callable[[], Program], interface: Interface) -> str:
     """Make a program known to XLA on GPUs, found on disk by its key or made and compiled: its name there."""
-    digest, code = gpu_code(_capability(), key, lambda: text_of(frugal(make())))
+    digest, code = gpu_code(_capability(), key, lambda: kernel_text(frugal(make())))
     name = f"softground_{digest}"
     if name not in _REGISTERED:
         driver = _driver()
         launch = ctypes.cast(driver.cuLaunchKernel, ctypes.c_void_p).value
         assert launch is not None
-        started = Started.named(code)
-        kernel = _load(driver, code, started)
-        text = handler_text(interface, interface_version(), launch, kernel, started, _processors())
+        text = handler_text(interface, interface_version(), launch, *_load(driver, code), _processors())
         handler = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(address(name, passing_code(text), HANDLER))
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler), platform="CUDA")
         _REGISTERED.add(name)
@@ -52,35 +46,6 @@ def register(key: str, make: Callable[[], Program], interface: Interface) -> str
 
 
 _REGISTERED: set[str] = set()
-
-
-def text_of(program: Program) -> str:
-    """The kernel of a program: a thread for each row; where loops over arrays make it large, several warps for 32
-    rows, or a team of threads for each row where that cannot be."""
-    if team_of(program) == 1:
-        return kernel_text(program)
-    try:
-        return warps_text(program)
-    except NotNative:
-        return kernel_text(program)
-
-
-class Started(NamedTuple):
-    """How a kernel is started, which its name says."""
-
-    name: str
-    team: int  # threads for a row
-    warps: int = 0  # of a block, all for the same 32 rows; 0: any number, with rows of their own
-    memory: int = 0  # bytes that a block shares
-
-    @staticmethod
-    def named(code: bytes) -> Started:
-        """The one whose name stands in this machine code."""
-        shared = re.search(WARPS_NAME.encode(), code)
-        if shared:
-            return Started(shared[0].decode(), 0, int(shared[1]), int(shared[2]))
-        team = TEAM if kernel_name(TEAM).encode() in code else 1
-        return Started(kernel_name(team), team)
 
 
 @cache
@@ -107,24 +72,21 @@ def _driver() -> ctypes.CDLL:
         raise NotNative(f"native code for GPUs needs NVIDIA's driver ({error})") from error
 
 
-def _load(driver: ctypes.CDLL, code: bytes, started: Started) -> int:
-    """A handle of the kernel, good for every device, for as long as this process lives."""
+def _load(driver: ctypes.CDLL, code: bytes) -> tuple[int, int]:
+    """A handle of the kernel, good for every device, for as long as this process lives; and its threads for a row."""
     library, kernel = ctypes.c_void_p(), ctypes.c_void_p()
     status = driver.cuLibraryLoadData(ctypes.byref(library), code, None, None, 0, None, None, 0)
-    status = status or driver.cuLibraryGetKernel(ctypes.byref(kernel), library, started.name.encode())
-    for device in jax.devices("gpu") if started.memory and not status else ():
-        status = status or driver.cuKernelSetAttribute(
-            _MOST_SHARED, started.memory, kernel, int(device.local_hardware_id)
-        )
-    if status or kernel.value is None:
-        raise NotNative(f"the CUDA driver cannot load a kernel (error {status}): native code needs CUDA 12 or later")
-    return kernel.value
+    for team in (1, TEAM) if not status else ():
+        status = driver.cuLibraryGetKernel(ctypes.byref(kernel), library, kernel_name(team).encode())
+        if not status and kernel.value is not None:
+            return kernel.value, team
+    raise NotNative(f"the CUDA driver cannot load a kernel (error {status}): native code needs CUDA 12 or later")
 
 
 def handler_text(
-    interface: Interface, version: tuple[int, int], launch: int, kernel: int, started: Started, processors: int
+    interface: Interface, version: tuple[int, int], launch: int, kernel: int, team: int, processors: int
 ) -> str:
-    """The handler. launch: address of a function like cuLaunchKernel; kernel: what it starts.
+    """The handler. launch: address of a function like cuLaunchKernel; kernel: what it starts; team: threads for a row.
 
     processors: of the GPU, among which rows are shared: the threads of each are one block, as long as they fit.
     """
@@ -168,11 +130,21 @@ refused:
 start:
   %stream.at = getelementptr i8, ptr %asked, i64 24
   %stream = load ptr, ptr %stream.at
-{_shape(rows, started, processors)}
+  %all = mul i64 {rows}, {team}
+  %share = udiv i64 %all, {32 * processors}
+  %warps = add i64 %share, 1
+  %many = icmp ugt i64 %warps, {BLOCK // 32}
+  %together = select i1 %many, i64 {BLOCK // 32}, i64 %warps
+  %threads = mul i64 %together, 32
+  %size = trunc i64 %threads to i32
+  %above = add i64 %all, %threads
+  %up = sub i64 %above, 1
+  %blocks = udiv i64 %up, %threads
+  %grid = trunc i64 %blocks to i32
   %launch = inttoptr i64 {launch} to ptr
   %kernel = inttoptr i64 {kernel} to ptr
-  %status = call i32 %launch(ptr %kernel, i32 %grid, i32 1, i32 1, i32 %size, i32 1, i32 1, \
-i32 {started.memory}, ptr %stream, ptr %arguments, ptr null)
+  %status = call i32 %launch(ptr %kernel, i32 %grid, i32 1, i32 1, i32 %size, i32 1, i32 1, i32 0, ptr %stream, \
+ptr %arguments, ptr null)
   %started = icmp eq i32 %status, 0
   br i1 %started, label %done, label %failed
 failed:
@@ -186,23 +158,3 @@ done:
   ret ptr null
 }}
 """
-
-
-def _shape(rows: str, started: Started, processors: int) -> str:
-    """Threads of a block and blocks, as lines of LLVM."""
-    if started.warps:
-        return f"""  %size = add i32 0, {32 * started.warps}
-  %up = add i64 {rows}, 31
-  %blocks = udiv i64 %up, 32
-  %grid = trunc i64 %blocks to i32"""
-    return f"""  %all = mul i64 {rows}, {started.team}
-  %share = udiv i64 %all, {32 * processors}
-  %warps = add i64 %share, 1
-  %many = icmp ugt i64 %warps, {BLOCK // 32}
-  %together = select i1 %many, i64 {BLOCK // 32}, i64 %warps
-  %threads = mul i64 %together, 32
-  %size = trunc i64 %threads to i32
-  %above = add i64 %all, %threads
-  %up = sub i64 %above, 1
-  %blocks = udiv i64 %up, %threads
-  %grid = trunc i64 %blocks to i32"""
