@@ -37,7 +37,7 @@ from softground.whole_file import write_whole
 KNOTS = 181
 WITHIN = 0.02
 """Share of the least cost by which others may be above it and count as the same."""
-ENOUGH = 1.015
+ENOUGH = 1.02
 """In costs of the library's stride: a search from that with noise ends where this is found again."""
 TOLERANCE = 1e-3
 """Of violations in the rows' units, and of optimality relative to the greatest multiplier."""
