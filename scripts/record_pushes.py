@@ -33,7 +33,7 @@ from softground.experiments.rigs.dem.push import Push, pushed
 from softground.experiments.rigs.dem.second_step import push_again
 from softground.robots import Box
 from softground.validation.pushes import SHIPPED as PUSHES
-from softground.validation.pushes import write_pushes
+from softground.validation.pushes import read_rows, write_pushes
 from softground.validation.second_steps import SHIPPED as SECOND_STEPS
 from softground.validation.second_steps import write_second_steps
 from softground.whole_file import write_whole
@@ -136,32 +136,26 @@ RIGS |= {kind: (kind, rig) for kind, rig in (VARIANTS | HARD).items()}
 
 
 def write(folder: Path) -> None:
-    """The tables that the package ships, from the runs that there are."""
-    rows, density = [], {label: {} for label, _ in RIGS.values()}
-    for kind, (label, _) in RIGS.items():
+    """The tables that the package ships: what they hold, with what the runs that there are say anew."""
+    settings, shipped = read_rows(Path(str(PUSHES)))
+    rows = {(row[:5], row[5]): row for row in shipped}
+    for kind, (label, rig) in RIGS.items():
         for path in sorted(folder.glob(f"{kind}_*.npz")):
             seed = int(path.stem.split("_")[1])
+            settings["rigs"][label] = {"grains": asdict(rig.grains), "container": asdict(rig.container)}
             with np.load(path) as run:
-                tilt, direction, speed, _ = run["push"]
-                density[label][str(seed)] = round(float(run["density"]), 1)
-                rows += [
-                    (label, seed, tilt, direction, speed, depth, wrench)
-                    for depth, wrench in zip(run["depth"], run["wrench"], strict=True)
-                ]
-    made = {label: {"grains": asdict(rig.grains), "container": asdict(rig.container)} for label, rig in RIGS.values()}
-    settings = {
-        "foot": asdict(FOOT),
-        "density_kg_m3": density,
-        "rigs": made,
-        "engine": "LAMMPS, scripts/record_pushes.py",
-    }
-    write_pushes(Path(str(PUSHES)), settings, rows)
+                push = (label, seed, *(round(float(number), 6) for number in run["push"][:3]))
+                settings["density_kg_m3"].setdefault(label, {})[str(seed)] = round(float(run["density"]), 1)
+                for depth, wrench in zip(run["depth"], run["wrench"], strict=True):
+                    depth = round(float(depth), 4) + 0.0
+                    rows[push, depth] = (*push, depth, tuple(wrench))
+    write_pushes(Path(str(PUSHES)), settings, [rows[key] for key in sorted(rows)])
     steps = {path: dict(np.load(path)) for path in sorted(folder.glob("second_*.npz"))}
-    own = {"foot": asdict(SECOND.foot), "grains": asdict(SECOND.grains), "container": asdict(SECOND.container)}
-    own["engine"] = settings["engine"]
-    write_second_steps(
-        Path(str(SECOND_STEPS)), own, [(int(path.stem.split("_")[1]), step) for path, step in steps.items()]
-    )
+    if steps:
+        own = {"foot": asdict(SECOND.foot), "grains": asdict(SECOND.grains), "container": asdict(SECOND.container)}
+        own["engine"] = settings["engine"]
+        numbered = [(int(path.stem.split("_")[1]), step) for path, step in steps.items()]
+        write_second_steps(Path(str(SECOND_STEPS)), own, numbered)
 
 
 def main() -> None:

@@ -176,6 +176,14 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     return json.loads(lines[0][2:]), dict(zip(COLUMNS, rows.T, strict=True))
 
 
+def read_rows(path: Path) -> tuple[dict[str, Any], list[tuple]]:
+    """A table as `write_pushes` takes it."""
+    settings, table = _read(path)
+    numbers = np.array([table[name].astype(float) for name in COLUMNS[2:]]).T.tolist()
+    names = zip(table["rig"].tolist(), table["bed"].astype(int).tolist(), strict=True)
+    return settings, [(*name, *row[:4], tuple(row[4:])) for name, row in zip(names, numbers, strict=True)]
+
+
 def write_pushes(path: Path, settings: dict[str, Any], rows: list[tuple]) -> None:
     """A table of pushes, with all that it takes to repeat them in its first line."""
     lines = [f"# {json.dumps(settings, sort_keys=True)}", ",".join(COLUMNS)]
