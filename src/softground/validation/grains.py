@@ -32,6 +32,9 @@ REPOSE = 0.418
 START = 0.2  # N/cm3
 VARIANTS = ("wider", "smoother", "finer", "stiffer")
 """Rigs that differ in one thing: box, friction of the grains, their radius (and the box), their modulus."""
+ENTRIES = {"as planned": JUDGE, "wider": (1,), "stiffer": (1,)}
+DEPTHS = 0.005
+"""Rigs of which the force is shown by depth, and how far apart, m."""
 SECOND_JUDGE = (5, 6, 7)
 UNSEEN = (9, 10, 11)
 """Beds that were poured when all of this was done, of which a law was set down before (`judged_law`)."""
@@ -59,6 +62,7 @@ def grains_tables() -> dict[str, list[Row]]:
     tables["the same in finer grains, feet larger by a grain's radius"] = tilted_larger(one, other, "upright, bed 1")
     tables["upward force of the tilted foot over that of the upright one, 10 to 45 mm deep"] = bearing(judge)
     tables["upright foot by speed: upward force, N, 10 to 45 mm deep"] = forces()
+    tables["the same by depth (mm): force beyond the slow one over density x area x speed^2"] = by_depth()
     fit, judge = fit.below(DEEP_ENOUGH), judge.below(DEEP_ENOUGH)
     tables["by speed: rms error over rms force"] = by_speed(fit, judge, Pushes.relative_error)
     fit, judge = replace(fit, surface=felt), replace(judge, surface=felt)
@@ -208,6 +212,24 @@ def forces() -> list[Row]:
         grown = {speed: found[speed][0] - found[SLOW][0] for speed in found if SLOW in found and speed > SLOW}
         errors |= {f"factor {_speed(speed)}": force / sole / speed**2 for speed, force in grown.items()}
         rows.append(Row(label, errors, 0, NOTHING, GRAINS))
+    return rows
+
+
+def by_depth() -> list[Row]:
+    """What fast pushes meet beyond the slow one, over density, area and speed^2, by the depth of the sole, mm."""
+    rows = []
+    for rig, beds in ENTRIES.items():
+        data = Pushes.read(rig=rig, beds=beds)
+        slow, sole = data.where(speed=SLOW), data.density * data.foot.extent[0] * data.foot.extent[1]
+        for speed in FAST[1:]:
+            fast = data.where(speed=speed)
+            more = fast.measured[:, 1] - np.interp(fast.depth, slow.depth, slow.measured[:, 1])
+            factors = {
+                f"{1e3 * depth:.0f}": float(factor)
+                for depth, factor in zip(fast.depth, more / sole / speed**2, strict=True)
+                if np.isclose(depth % DEPTHS, 0, atol=1e-6) or np.isclose(depth % DEPTHS, DEPTHS, atol=1e-6)
+            }
+            rows.append(Row(f"{rig}, {_speed(speed)}", factors, 0, NOTHING, GRAINS))
     return rows
 
 
