@@ -125,3 +125,15 @@ def test_solves_outside_the_main_thread():
     worker.start()
     worker.join()
     assert found[0].report.violation <= 1e-3
+
+
+def test_a_guess_that_is_a_gait_already_is_not_lost(plan, monkeypatch):
+    """The optimiser is made to go astray; what is kept is the guess, and how far from optimal it is."""
+    astray = lambda self, now: setattr(self, "last", now) or now.iteration >= 2  # noqa: E731
+    monkeypatch.setattr(_Watch, "__call__", astray)
+    guess = plan.trajectory._replace(torque=plan.trajectory.torque.copy())
+    again = solve(plan.problem, guess, stages=(Stage(1.0, iterations=3, optimality=1e-12),), progress=False)
+    assert again.report.status in ("feasible", "converged")
+    assert again.report.violation <= 1e-3
+    np.testing.assert_allclose(again.trajectory.q, guess.q, atol=1e-12)
+    assert again.report.optimality < 0.1

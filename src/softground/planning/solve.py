@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 from rich.status import Status
+from scipy.sparse import csr_matrix
+from scipy.sparse.linalg import lsmr
 
 from softground.errors import FileFormatError, OptionError
 from softground.planning.bounds import check_guess, check_problem
@@ -31,6 +33,8 @@ from softground.planning.uno import REASONS, Nlp, Outcome, Progress, optimise
 
 SAVE_EVERY = 10.0  # s
 KEPT_TRANSCRIPTIONS = 4
+LEAST_SQUARES_STEPS = 300
+"""For the multipliers of a start that is feasible: they say how good it is, nothing hangs on them."""
 KEPT_TWIST = 5.0
 """Scaled twists below this are kept when eps changes, for they make the forces; larger ones keep the motion."""
 
@@ -94,7 +98,8 @@ def solve(
                 watch = _Watch(
                     number, len(stages), stage, transcription, interrupted, feasibility, optimality, line, state
                 )
-                watch.best = point.known(nlp, stage)  # a stage that goes astray must not undo the one before
+                # A stage that goes astray must not undo the one before, nor a guess that is a gait already.
+                watch.best = point.known(nlp, stage) or _as_it_is(nlp, z, feasibility)
                 outcome = optimise(
                     nlp,
                     z,
@@ -249,6 +254,18 @@ def _compile(nlp: Nlp, z: np.ndarray) -> None:
         function(z)
     nlp.hessian(z, 1.0, np.zeros(nlp.n_rows))
     nlp.clock.reset()
+
+
+def _as_it_is(nlp: Nlp, z: np.ndarray, feasibility: float) -> Progress | None:
+    """A start that is feasible, as a result: with the multipliers that fit it best."""
+    violation = nlp.violation(z)
+    if violation > feasibility:
+        return None
+    slopes = csr_matrix((nlp.jacobian(z), (nlp.jacobian_columns, nlp.jacobian_rows)), (nlp.size, nlp.n_rows))
+    gradient = nlp.gradient(z)
+    multipliers = lsmr(slopes, -gradient, maxiter=LEAST_SQUARES_STEPS)[0]
+    optimality = float(np.abs(gradient + slopes @ multipliers).max())
+    return Progress(0, 0.0, nlp.objective(z), violation, optimality, z, multipliers)
 
 
 def _stage_report(stage: Stage, nlp: Nlp, outcome: Outcome, best: Outcome | Progress) -> StageReport:
