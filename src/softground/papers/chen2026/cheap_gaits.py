@@ -49,12 +49,11 @@ RANGES = {"stance": (0.14, 0.4), "swing_height": (0.05, 0.12), "width": (0.08, 0
 CASES = {
     "lift and speed as in the paper": ("stance", "width"),
     "speed as in the paper": ("stance", "swing_height", "width"),
-    "lift as in the paper": ("stance", "width", "speed"),
     "all free": ("stance", "swing_height", "width", "speed"),
 }
 SECONDS, STEADY = 5.0, 3.0  # s: of a planar walk, and from when on it is looked at
 KEPT = 0.05  # share of the speed that a walk may be off
-BUDGET = 30  # walks of one search
+BUDGET = 16  # walks of one search from one start
 DEAR = 10.0  # cost of a gait that falls or does not keep its speed
 BAR = 0.15  # share of the cost that a gait should save on sand, in 3D
 RANKED = 16  # gaits by which the reduced models are compared with the whole robot
