@@ -10,7 +10,7 @@ import pytest
 from softground.contact.feet import feet_along, feet_in_ground
 from softground.errors import MediumError
 from softground.media.named import foam
-from softground.planning import Bilevel, Trajectory, blurred_stages, solve
+from softground.planning import Bilevel, Plan, Trajectory, blurred_stages, solve
 from softground.planning.dynamics.base import medium_for_planning
 from softground.planning.transcription import Transcription
 from softground.robots import Robot
@@ -87,7 +87,7 @@ def test_derivatives_of_a_step_on_foam(problem):
     np.testing.assert_allclose(slope, difference, rtol=1e-4, atol=1e-4 * np.abs(difference).max())
 
 
-def test_a_foot_is_planned_through_foam_and_held_there(problem):
+def test_a_foot_is_planned_through_foam_and_held_there(problem, tmp_path):
     plan = solve(problem, sunk(problem), stages=blurred_stages(), progress=False)
     assert plan.report.status == "converged"
     assert 0.05 < plan.metrics.speed < 0.1  # asked for 0.1 m/s, and friction costs torque
@@ -95,6 +95,10 @@ def test_a_foot_is_planned_through_foam_and_held_there(problem):
     force = plan.motion["wrench_world"].values[:, 0, :3]
     assert (np.abs(force[:, 0]) <= 0.6 * force[:, 2] + 1e-9).all()
     assert (force[:, 0] < 0).mean() > 0.9  # it is dragged along
+    again = Plan.load(plan.save(tmp_path / "foam.nc"))
+    assert type(again.problem.ground.medium) is type(problem.ground.medium)
+    np.testing.assert_array_equal(again.trajectory.q, plan.trajectory.q)
+    assert not again.replay()[0].fell
 
 
 def test_the_bilevel_form_needs_wrench_sets(problem):

@@ -84,9 +84,10 @@ def plan_dataset(plan: Plan) -> xr.Dataset:
     )
 
 
-def _temperature(ground: Ground) -> float:
-    """Of granular ground, W; there is no plan on another."""
-    return float(getattr(ground.medium, "eps"))  # noqa: B009
+def _temperature(ground: Ground) -> float | None:
+    """Of granular ground, W; foam has none."""
+    eps = getattr(ground.medium, "eps", None)
+    return None if eps is None else float(eps)
 
 
 def _describe_problem(problem: GaitProblem, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -141,9 +142,10 @@ def plan_parts(dataset: xr.Dataset, path: str | Path) -> tuple[dict[str, Any], R
 
 
 def _restore_problem(recipe: Mapping[str, Any], arrays: Mapping[str, np.ndarray], simulator: Simulator) -> GaitProblem:
+    eps = recipe["ground_eps_w"]
     return GaitProblem(
         simulator.robot,
-        simulator.ground.smoothed(recipe["ground_eps_w"]),
+        simulator.ground if eps is None else simulator.ground.smoothed(eps),
         recipe["knots"],
         float(simulator.dt),
         costs=tuple(_kept(part, arrays) for part in recipe["costs"]),
