@@ -2,8 +2,8 @@
 
     python scripts/record_rolls.py --out FOLDER [--cores 4] [--grains coarse fine] [--write]
 
-A core-minute a run with coarse grains, two and a half with fine ones; needs LAMMPS. Every run is a file of the folder,
-and is not repeated if the command is given again. --write gathers them into the table that the package ships.
+Some three seconds of a core a run with coarse grains, a minute with fine ones; needs LAMMPS. Every run is a file of
+the folder, not repeated if the command is given again. --write gathers them into the table that the package ships.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from softground.papers.chen2026.rolled_grains import (
 )
 
 CONTAINER = Container(0.28, 0.18, 0.11)
-SIZES = {"coarse": (COARSE, (*FIT, *JUDGE)), "fine": (FINE, FIT)}
+SIZES = {"coarse": (COARSE, (*FIT, *JUDGE)), "fine": (FINE, FIT[:1])}
 """Radius of the grains, and the beds."""
 
 
@@ -62,8 +62,7 @@ def main() -> None:
     args = parser.parse_args()
     (args.out / "beds").mkdir(parents=True, exist_ok=True)
     if not args.write:
-        # LAMMPS keeps state of its own in a process: a fresh one for every run.
-        with get_context("spawn").Pool(args.cores, maxtasksperchild=1) as pool:
+        with get_context("spawn").Pool(args.cores) as pool:
             for size in args.grains:
                 radius, beds = SIZES[size]
                 for told in pool.imap_unordered(pour, [(radius, bed, args.out) for bed in beds]):

@@ -17,6 +17,7 @@ from softground.papers.chen2026 import (
     landing,
     law,
     rolling_feet,
+    slip_sinkage,
     speed,
     transport,
     turning,
@@ -28,6 +29,7 @@ _PERFORMED = tuple(
     replace(study, perform=cache(study.perform))
     for study in (
         law.STUDY,
+        slip_sinkage.STUDY,
         comparison.STANCE,
         comparison.VELOCITIES,
         rolling_feet.STUDY,

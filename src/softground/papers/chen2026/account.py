@@ -28,6 +28,10 @@ class Claim(NamedTuple):
 COST = "cost-of-transport"
 CLAIMS = (
     Claim("(8), (9)", "forces on the solid zone in closed form", "law", "^closed forms|^shear against|^power of"),
+    Claim("II.C", "they hold for the first centimetre, in grains", "slip-sinkage", r"^first centimetre.*: \(8\)$"),
+    Claim("II.C", "and where a foot slips, rolls or spins", "slip-sinkage", r"^share kept.*: \(8\)$"),
+    Claim("II.C", "(the same, as the law is stepped)", "slip-sinkage", "^share kept.*: wedge$"),
+    Claim("II.C", "(the same, with the grip that grains have)", "slip-sinkage", r"^share kept.*: \(8\), grip$"),
     Claim("Fig 4a", "legs follow the experiment better than rigid ground", "stance", r"(thigh|calf) at [\d.]+ m/s:"),
     Claim("Fig 4b", "reaction forces likewise", "stance", r"^F_. at [\d.]+ m/s:"),
     Claim(

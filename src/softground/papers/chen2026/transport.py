@@ -45,6 +45,7 @@ STRAIGHT, JUMP = 0.05, 1.5
 PREDICTED_STEPS = 10
 RIGHT_MODEL = {"sand": "proposed", "rigid": "rigid"}
 """The planar model that a ground asks for."""
+DECOUPLED = "walks, decoupled"
 By = dict[str, StanceCosts]
 """Costs of stances by whom: "experiment" and the models."""
 Series = dict[tuple[str, str], list[float]]
@@ -188,6 +189,7 @@ def _series(costs: dict[str, dict[float, Cost]], each: dict[str, dict[float, By]
     for ground, of in costs.items():
         right = RIGHT_MODEL[ground]
         found[ground, "walks"] = [*map(_number, of.values())]
+        found[ground, DECOUPLED] = [_final(one["experiment"], "decoupled") for one in each[ground].values()]
         found[ground, right] = [_final(one[right], "decoupled") for one in each[ground].values()]
         if ground == "sand":
             found[ground, "unified"] = [_final(one["unified"], "general") for one in each[ground].values()]
@@ -300,21 +302,20 @@ def figure(
         result = blank(8.4, 3.4)
         left, right = result.subplots(1, 2)
         for (ground, by), colour in zip(series, COLOURS, strict=False):
-            walked = by == "walks"
-            label = ground if walked else f"{ground}, {by} model"
+            walked, general = by in ("walks", DECOUPLED), by in ("walks", "unified")
+            label = f"{ground}, {by}{'' if general or walked else ' model, decoupled'}"
             if SHOWN in each[ground]:
                 one = each[ground][SHOWN]["experiment" if walked else by]
-                _draw_stance(left, one.general if walked or by == "unified" else one.decoupled, label, colour)
+                _draw_stance(left, one.general if general else one.decoupled, label, colour)
             at = [cost.dimensionless_speed for cost in costs[ground].values()]
             right.plot(at, series[ground, by], "o" if walked else "^", color=colour, label=label)
-            for cost in faster.get(ground, {}).values() if walked else ():
+            for cost in faster.get(ground, {}).values() if by == "walks" else ():
                 right.plot(cost.dimensionless_speed, _number(cost), "o", color=colour, mfc="none")
             if (ground, by) in fits:
                 along = np.linspace(min(at), max(at), 60)
                 right.plot(along, np.polyval(fits[ground, by], along), color=colour, lw=1)
         left.set(xlabel="stance (%)", ylabel=f"CoT so far, {SHOWN:g} m/s", xlim=(0, 100), ylim=(0, None))
         right.set(xlabel="v / sqrt(g h)", ylabel="cost of transport", ylim=(0, None))
-        left.legend(fontsize=7)
         right.legend(fontsize=7)
     return result
 

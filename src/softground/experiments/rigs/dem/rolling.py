@@ -66,25 +66,24 @@ def rolled(rig: DemRig, roll: Roll, seed: int = 1) -> Rolled:
     above = bed.top - bed.surface + rig.grains.radius
     down = roll.speed * np.array([np.sin(roll.direction), 0.0, -np.cos(roll.direction)])
     start = np.array([-roll.ahead / 2 - above * np.tan(roll.direction), 0.0, bed.surface + above])
-    stretches = [FootPath(start, 0.0, down, _rate(roll, foot, down), (above + roll.depth) / -down[2], foot.radius)]
+    # Samples are whole numbers of time steps apart, and a stretch is as many of them as reach its end.
+    step = rig.grains.time_step
+    between = step * max(1, round(SAMPLE / roll.speed / step))
+    ways = [(down, (above + roll.depth) / -down[2])]
     if roll.level:
-        along = roll.speed * np.array([1.0, 0.0, 0.0])
-        bottom = stretches[0].centre(stretches[0].duration)
-        stretches.append(FootPath(bottom, 0.0, along, _rate(roll, foot, along), roll.level / roll.speed, foot.radius))
-    rows = []
+        ways.append((roll.speed * np.array([1.0, 0.0, 0.0]), roll.level / roll.speed))
+    rows, pitch = [], 0.0
     with bed.open() as box:
         box.run(rig.rest)
-        for stretch in stretches:
-            time, wrench = box.drive(foot, stretch, round(roll.speed * stretch.duration / SAMPLE))
+        for velocity, duration in ways:
+            samples, rate = int(np.ceil(duration / between)), roll.turning * float(velocity[0]) / foot.radius
+            stretch = FootPath(start, pitch, velocity, rate, samples * between, foot.radius)
+            time, wrench = box.drive(foot, stretch, samples)
             rows.append(_rows(foot, stretch, time, wrench))
+            start, pitch = stretch.centre(time[-1]), pitch + rate * time[-1]
     x, z, *wrench = np.concatenate(rows).T
     entered = z < bed.surface
     return Rolled(*(one[entered] for one in (x + roll.ahead / 2, bed.surface - z, np.stack(wrench, axis=-1))))
-
-
-def _rate(roll: Roll, foot: Driven, velocity: np.ndarray) -> float:
-    """rad/s about +y."""
-    return roll.turning * float(velocity[0]) / foot.clearance
 
 
 def _rows(foot: Driven, stretch: FootPath, time: np.ndarray, wrench: np.ndarray) -> Float[np.ndarray, "n 5"]:
