@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 def plan(
     robot: RobotName,
     ground: Annotated[
-        str, typer.Option(help="Granular medium: sand, pebbles, beads; or a learned one (.json).")
+        str, typer.Option(help="Medium: sand, pebbles, beads, foam; or a learned one (.json).")
     ] = "sand",
     strength: Strength = None,
     slope: Slope = 0.0,

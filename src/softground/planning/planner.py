@@ -84,7 +84,7 @@ def plan(
     state: Path | None = None,
     progress: bool = True,
 ) -> Plan:
-    """Plan a gait at a speed (m/s) on granular ground: no contact schedule, only costs (zhu2021 IV.D). Needs float64.
+    """Plan a gait at a speed (m/s) on sand or foam: no contact schedule, only costs (zhu2021 IV.D). Needs float64.
 
     objective: "effort" (torque squared), or "work" (of the actuators).
     guess: where the optimiser starts: "stride" (planned by itself and repeated), "walk", "trot" (in place), "gallop", a
