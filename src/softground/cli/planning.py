@@ -52,9 +52,7 @@ if TYPE_CHECKING:
 )
 def plan(
     robot: RobotName,
-    ground: Annotated[
-        str, typer.Option(help="Medium: sand, pebbles, beads, foam; or a learned one (.json).")
-    ] = "sand",
+    ground: Annotated[str, typer.Option(help="Medium: sand, pebbles, beads, foam; or a learned one (.json).")] = "sand",
     strength: Strength = None,
     slope: Slope = 0.0,
     terrain: Terrain = None,
