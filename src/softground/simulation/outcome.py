@@ -66,8 +66,8 @@ def bodies_if_near(
     if not bodies or isinstance(solver, BatchNewton):
         return solved(len(groups))
 
-    def near(group: BodyGroup, one: FootInGround) -> Bool[Array, ""]:
-        return jnp.any(group.near(robot, kin, v, one, dt))
+    beside = zip(bodies, placed[len(feet) :], strict=True)
+    near = [jnp.any(group.near(robot, kin, v, one, dt)) for group, one in beside]
 
     def without(count: int) -> Outcome:
         found, clear = solved(count), groups[count:]
@@ -85,9 +85,8 @@ def bodies_if_near(
         first, *later = ends
         if not later:
             return solved(first)
-        beyond = zip(groups[first:], placed[first:], strict=True)
-        touches = [near(group, one) for group, one in beyond if isinstance(group, BodyGroup)]
-        return jax.lax.cond(reduce(jnp.logical_or, touches), lambda: up_to(later), lambda: without(first))
+        touches = reduce(jnp.logical_or, near[first - len(feet) :])
+        return jax.lax.cond(touches, lambda: up_to(later), lambda: without(first))
 
     ends = {len(feet) + sum(group.above_feet < end for group in bodies) for end in range(FAR + 2)}
     return up_to(sorted(ends))

@@ -54,6 +54,7 @@ def grains_tables() -> dict[str, list[Row]]:
     felt = fit.where(speed=SLOW).felt_surface()
     tables = {"foot tilted by 20 degrees: rms error over rms force": tilted(fit, judge)}
     tables["the same, feet larger by a grain's radius"] = tilted_larger(fit, judge)
+    tables["foot at other tilts in further beds: rms error over rms force"] = other_tilts(fit)
     title = f"the same, ground taken to begin {-1e3 * felt:.0f} mm higher"
     tables[title] = tilted(replace(fit, surface=felt), replace(judge, surface=felt))
     one, other = (Pushes.read(rig="finer", beds=(bed,)) for bed in (1, 2))
@@ -130,7 +131,7 @@ def _cases_by_tilt(judge: Pushes) -> dict[str, Pushes]:
     for tilt in sorted(set(judge.tilt[judge.tilt > 0])):
         own = {name: judge.where(tilted=float(tilt), oblique=oblique) for name, oblique in DIRECTIONS.items()}
         found |= {f"{np.rad2deg(tilt):.0f} degrees {name}": case for name, case in own.items()}
-    return found
+    return {name: case for name, case in found.items() if len(case)}
 
 
 def powers() -> dict[str, Medium]:
@@ -170,10 +171,11 @@ def tilted_larger(fit: Pushes, judge: Pushes, on: str = UPRIGHT) -> list[Row]:
 def other_tilts(fit: Pushes) -> list[Row]:
     """Errors at other tilts, in beds that had no part in anything: of the law set down before, and of sole-centre
     laws, as they are and a grain's radius deeper."""
-    judge = Pushes.read(beds=UNSEEN)
+    judge = Pushes.read(beds=tuple(bed for bed in UNSEEN if bed in Pushes.beds_of()))
     views = {"": lambda data: data, ", a grain's radius deeper": grown}
     laws = [(name + more, law, view) for name, law in laws_of_soles().items() for more, view in views.items()]
-    rows = [_row("one bed about the mean of all", _cases_by_tilt(judge), Pushes.relative_spread, 0, GRAINS)]
+    several, cases = len(judge.wrench) > 1, _cases_by_tilt(judge)
+    rows = [_row("one bed about the mean of all", cases, Pushes.relative_spread, 0, GRAINS)] if several else []
     for name, law, view in [*laws, (JUDGED, judged_law(), parallel)]:
         found = _scaled(law, view(fit).where(speed=SLOW))
         cases = _cases_by_tilt(view(judge))

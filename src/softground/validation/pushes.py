@@ -72,6 +72,12 @@ class Pushes(Measurements):
         own = {"wrench": found[:, kept], "density": density, "radius": radius}
         return cls(Box(**settings["foot"]), *conditions[kept].T, **own)
 
+    @staticmethod
+    def beds_of(rig: str = "as planned", path: str | Path = str(SHIPPED)) -> tuple[int, ...]:
+        """Beds of a rig that have records."""
+        _, table = _read(Path(path))
+        return tuple(sorted({int(bed) for bed in table["bed"][table["rig"] == rig]}))
+
     @property
     def measured(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.wrench.mean(0)
