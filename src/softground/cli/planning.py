@@ -36,11 +36,12 @@ from softground.cli.application import (
     place_in_words,
     surface_of,
 )
-from softground.errors import OptionError
-from softground.tables import print_pairs
+from softground.errors import OptionError, unknown_name
+from softground.tables import print_pairs, print_rows
 
 if TYPE_CHECKING:
     from softground.planning import Plan
+    from softground.runs import Run
 
 
 @app.command(
@@ -147,7 +148,8 @@ def _first_numbers(plan: Plan) -> dict[str, Any]:
 @app.command(
     epilog="Examples:\n\n[bold]softground replay gait.nc --out replay.nc[/]\n\n"
     "[bold]softground replay gait.nc --push 0.3 --strength 0.7 --seeds 20[/]   how many of 20 pushed robots stay up\n\n"
-    "[bold]softground replay gait.nc --ensemble sand.json[/]   how far it spreads as the ground is not known better"
+    "[bold]softground replay gait.nc --ensemble sand.json[/]   how far it spreads as the ground is not known better\n\n"
+    "[bold]softground replay gait.nc --through dem --grains beads[/]   its feet's wrenches beside those of grains"
 )
 def replay(
     gait: Annotated[Path, typer.Argument(help="Planned gait, written by softground plan.")],
@@ -168,6 +170,12 @@ def replay(
         Path | None, typer.Option(help="Learned medium with an ensemble (.json): intervals over its members.")
     ] = None,
     members: Annotated[int, typer.Option(help="How many members of the ensemble.")] = 20,
+    through: Annotated[
+        str | None, typer.Option(help="dem: drive the feet of the replay through grains, and compare the wrenches.")
+    ] = None,
+    grains: Annotated[str, typer.Option(help="Of what kind (beads, gravel).")] = "beads",
+    beds: Annotated[str, typer.Option(help="Seeds of the beds of grains, with commas; learning used 1 to 3.")] = "11",
+    each: Annotated[int, typer.Option(help="Stances of every foot that are driven through grains.")] = 1,
     dt: TimeStep = 0.002,
     eps: Annotated[float, typer.Option(help="Temperature of the ground, W.")] = 1e-3,
     quiet: Quiet = False,
@@ -212,6 +220,9 @@ def replay(
         progress=not (quiet or as_json),
     )
     again.save(out)
+    if through is not None:
+        _print_judgement(gait, again, through, grains, beds, each, as_json)
+        return
     summary = report.as_dict() | {"run_file": str(out)}
     if as_json:
         print(json.dumps(summary))
@@ -219,6 +230,29 @@ def replay(
         units = {"speed": "m/s", "speed_planned": "m/s", "base_difference": "m", "joint_difference": "rad"}
         shown = {f"{name} ({units[name]})" if name in units else name: value for name, value in summary.items()}
         print_pairs(f"{gait} in the simulator", shown)
+
+
+def _print_judgement(gait: Path, again: Run, through: str, grains: str, beds: str, each: int, as_json: bool) -> None:
+    """The feet's wrenches beside those of grains, stance by stance."""
+    from softground.experiments.rigs.dem import GRAINS
+    from softground.validation.through_grains import overall_error, through_grains
+
+    if through != "dem":
+        raise OptionError(f"--through must be dem, got {through!r}")
+    if grains not in GRAINS:
+        raise OptionError(unknown_name("--grains", grains, GRAINS))
+    seeds = [int(seed) for seed in numbers_in(beds, "--beds")]
+    with Console(stderr=True).status("grains") as status:
+        found = through_grains(again, GRAINS[grains], seeds, each=each, on_step=lambda label: status.update(label))
+    rows, error = [one.row() for one in found], overall_error(found)
+    if as_json:
+        print(json.dumps({"grains": grains, "error": error, "stances": rows}))
+        return
+    print_rows(
+        f"{gait} in {grains}: means of wrenches while in the ground, and normalised errors",
+        {str(number): row for number, row in enumerate(rows, 1)},
+    )
+    print_pairs("", {"error of all stances": f"{error:.3f}"})
 
 
 strides = typer.Typer(help="Libraries of strides, from which plans start.", no_args_is_help=True)

