@@ -15,8 +15,8 @@ from softground.experiments.learning import Physics, report
 from softground.experiments.learning.ensemble import beds_of, ensemble, law_wrenches, left_out_errors, mean_bed, trust
 from softground.experiments.learning.grid import feet_at
 from softground.media import Ensemble, load_ensemble, load_medium, save_medium
-from softground.papers.learned_grounds import about_sole
 from softground.papers.zhu2019.databases import resistive_database
+from softground.papers.zhu2019.learned_cases import about_sole
 from softground.robots.shapes import Cylinder
 from softground.runs.spread import spreads
 

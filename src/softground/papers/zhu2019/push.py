@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from softground.bridges.side_pictures import blank, strip_figure
 from softground.control.foot_motion import move_feet
+from softground.media import Medium
 from softground.media.named import sand
 from softground.papers.study import Findings, Options, Row, Study, Table, Video, above, below
 from softground.papers.zhu2019.quadruped import STRENGTH, STRENGTH_NOTE, bent
@@ -28,7 +29,7 @@ def perform(options: Options) -> Findings:
     robot = Robot.load("robosimian")
     cases = {"rear": 1.0} if options.quick else CASES
     runs = {name: simulate(robot, sign, 0.004 if options.quick else 0.002) for name, sign in cases.items()}
-    found = {name: _metrics(one) for name, one in runs.items()}
+    found = {name: metrics_of(one) for name, one in runs.items()}
     rear = found["rear"]
     checks = [
         above("weight on the rear: share of the rear feet before the push", rear["rear_load_share"], 0.55),
@@ -61,18 +62,18 @@ def perform(options: Options) -> Findings:
     )
 
 
-def simulate(robot: Robot, sign: float, dt: float) -> Run:
+def simulate(robot: Robot, sign: float, dt: float, medium: Medium | None = None) -> Run:
     """Set down with the weight on the rear (sign 1) or front (-1); then the front feet are pushed forward."""
     posture = bent(robot, outwards=0.05, ankle_below_hip=0.40, forwards=sign * SHIFT)
     offsets = np.zeros((2, 4, 3))
     offsets[1, :, 0] = PUSH * FRONT
     motion = move_feet(robot, np.array([PUSHED, END]), offsets, posture)
-    simulator = Simulator(robot, sand(STRENGTH), dt)
+    simulator = Simulator(robot, sand(STRENGTH) if medium is None else medium, dt)
     state = simulator.initial_state(posture, height=0.0)
     return run(simulator, state, motion, END + 0.3, every=round(0.02 / dt), progress=False)
 
 
-def _metrics(one: Run) -> Row:
+def metrics_of(one: Run) -> Row:
     place = one.foot_poses()[0][..., 0]
     time = one["time"].values
     before, after = int(np.searchsorted(time, PUSHED)), -1

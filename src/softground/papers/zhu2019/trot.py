@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from softground.bridges.side_pictures import blank, strip_figure
 from softground.control.trot import trot
+from softground.media import Medium
 from softground.media.named import sand
 from softground.papers.study import Findings, Options, Row, Study, Table, Video, above
 from softground.papers.zhu2019.quadruped import STRENGTH, STRENGTH_NOTE, bent
@@ -29,7 +30,7 @@ def perform(options: Options) -> Findings:
     robot = Robot.load("robosimian")
     one = simulate(robot, START + periods * PERIOD, 0.004 if options.quick else 0.002)
     late = one.isel(time=one["time"].values > START + PERIOD)  # the motion has grown to its full size
-    found = _metrics(late)
+    found = metrics_of(late)
     return Findings(
         checks=[
             above("deeper on two feet: depth of carrying feet, two / four (mm)", found["deeper_by_mm"], 1.0),
@@ -54,10 +55,10 @@ def perform(options: Options) -> Findings:
     )
 
 
-def simulate(robot: Robot, seconds: float, dt: float) -> Run:
+def simulate(robot: Robot, seconds: float, dt: float, medium: Medium | None = None) -> Run:
     """The trot from rest."""
     posture = bent(robot, outwards=0.15, ankle_below_hip=0.45)
-    simulator = Simulator(robot, sand(STRENGTH), dt)
+    simulator = Simulator(robot, sand(STRENGTH) if medium is None else medium, dt)
     gait = trot(robot, period=PERIOD, duty=DUTY, step_length=STEP, lift=LIFT, start=START, posture=posture)
     state = simulator.initial_state(posture, height=0.005)
     return run(simulator, state, gait, seconds, every=round(0.01 / dt) or 1, progress=False)
@@ -76,7 +77,7 @@ def two_foot_phase(one: Run) -> np.ndarray:
     return np.stack([first & no_second, second & no_first], axis=1)
 
 
-def _metrics(one: Run) -> Row:
+def metrics_of(one: Run) -> Row:
     depth, loaded, alone = one["depth"].values, carrying(one), two_foot_phase(one)
     four = loaded.all(axis=1)
     on_two = np.concatenate([depth[alone[:, k]][:, list(pair)].ravel() for k, pair in enumerate(PAIRS)])

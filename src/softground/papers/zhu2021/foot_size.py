@@ -14,9 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 import matplotlib
 import numpy as np
 from jaxtyping import Float
@@ -27,14 +25,13 @@ from softground.bridges.side_pictures import blank
 from softground.media.named import REFERENCE_FOOT, sand
 from softground.media.similar_feet import SimilarFeet, scaled_foot
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video, below
-from softground.papers.zhu2019.quadruped import STRENGTH
+from softground.papers.zhu2019.quadruped import FOOT_MASS, STRENGTH, weighing
 from softground.papers.zhu2021 import gaits
 from softground.planning import GaitProblem, InsideData, standard_stages, walk_at_speed, walking_problem
 from softground.planning.dynamics.base import medium_for_planning
 from softground.planning.sensitivity import Physics, slope_of_optimum
 from softground.robots import Robot
 from softground.robots.shapes import Cylinder
-from softground.robots.tree import RigidInertia, from_com
 from softground.runs.figures import COLOURS, STYLE
 from softground.simulation import Ground
 
@@ -50,9 +47,6 @@ WAY_DOWN, DESCENT = 200, 60
 """Iterations with the exact Hessian, of the gait from which all sizes start and of each of them."""
 PREDICTED_WITHIN = 0.002
 """Share of the cost: how far a change that slopes predict may be from the one that is solved for."""
-FOOT_MASS = 5.735 - 4.404
-"""Mass of a foot of size 1, kg: what the lowest part of a limb weighs more than the two above it, an assumption. As a
-solid cylinder of that size its density is 1130 kg/m3, that of hard rubber."""
 UNREACHED = 1e-9
 """Tolerance of stages that are ended by their number of iterations."""
 DEEPEST = 0.1
@@ -175,29 +169,6 @@ def physics() -> Callable[[Float[Array, ""]], Physics]:
     robot = gaits.robot()
     space = medium_for_planning(robot, Ground(sand(STRENGTH)))
     return lambda size: Physics(weighing(robot, size), jax.vmap(scaled_foot, (0, None))(space, size))
-
-
-def weighing(robot: Robot, size) -> Robot:
-    """A robot with the feet at the ends of its limbs scaled, soles in place: masses, their centres and inertias.
-
-    The lowest part of a limb loses a cylinder of size 1 that stands on the sole and gains one of the size given.
-    """
-    inertias = lambda one: (one.parameters.mass, one.parameters.com, one.parameters.inertia)  # noqa: E731
-    parts = [jnp.asarray(leaf) for leaf in inertias(robot)]
-    for foot in robot.feet:
-        sole = np.asarray(robot.parameters.body_origin)[foot.body] + np.asarray(foot.position)
-        limb = from_com(*(part[foot.body] for part in parts)) - _cylinder(1.0, sole) + _cylinder(size, sole)
-        parts = [part.at[foot.body].set(new) for part, new in zip(parts, (limb.mass, *limb.about_com()), strict=True)]
-    return eqx.tree_at(inertias, robot, tuple(parts))
-
-
-def _cylinder(size, sole) -> RigidInertia:
-    """A foot that stands on its sole, m."""
-    radius, length = size * REFERENCE_FOOT.radius, size * REFERENCE_FOOT.length
-    mass = jnp.asarray(FOOT_MASS * size**3)
-    across, along = mass * (3 * radius**2 + length**2) / 12, mass * radius**2 / 2
-    centre = sole + jnp.array([0.0, 0.0, 1.0]) * length / 2
-    return from_com(mass, centre, jnp.diag(jnp.stack([across, across, along])))
 
 
 def predictions(tried: list[Tried]) -> list[Row]:

@@ -7,23 +7,13 @@ inside the data (depth and tilt) at every knot.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-
 import jax
 import numpy as np
 
 from softground.experiments.campaign.working import running_ray
-from softground.media import Medium
-from softground.media.learned import LearnedSpace
-from softground.media.named import REFERENCE_FOOT, beads, sand
-from softground.papers.learned_grounds import larger, lighter, measured_sand
 from softground.papers.study import Check, Findings, Options, Row, Study, Table
-from softground.papers.zhu2019.databases import MEASURED_SAND
+from softground.papers.zhu2019.learned_cases import SIZE, TORSO, Case, cases, learned_medium
 from softground.papers.zhu2021 import gaits
-from softground.papers.zhu2021.foot_size import weighing
 from softground.papers.zhu2021.table_one import SLOPES
 from softground.planning import GaitProblem, Trajectory, near_stages
 from softground.planning.library import Command, shipped
@@ -31,14 +21,7 @@ from softground.planning.problem import walking_problem
 from softground.planning.solve import solve
 from softground.planning.stages import neighbour_stages
 from softground.planning.strides import repeated, stride_problem, whole_stride
-from softground.robots import Robot
-from softground.robots.shapes import Cylinder
 from softground.simulation import Ground
-
-TORSO = 10.0
-"""Mass of the lighter torso, kg; as it is, 41.7 kg. The limbs weigh 58.2 kg."""
-SIZE = 1.4
-"""Of the larger feet, in radii of RoboSimian's own: their area is twice as large, as the authors' strength is."""
 
 SLOPED = ("larger feet", "strength 2")
 """Remedies with which all slopes are planned; on level ground all are."""
@@ -95,49 +78,10 @@ def _checks(level: dict[str, gaits.Gait], solved: int | None) -> list[Check]:
     return checks
 
 
-def learned_medium(given: Path | None) -> tuple[str, Callable[[float], LearnedSpace]]:
-    """Name and medium (by strength) of the learned ground: the measured sand where it is, else shipped beads."""
-    named = given or os.environ.get(MEASURED_SAND)
-    if named:
-        path = Path(named)
-        return "sand", lambda strength: measured_sand(path, strength)
-    return "beads", beads
-
-
 def _fill_cache(case: Case, slope: float, quick: bool) -> None:
     """A gait in a process of its own: it comes back by the cache."""
     jax.config.update("jax_enable_x64", True)
     gait_of(case, slope, quick)
-
-
-@dataclass(frozen=True)
-class Case:
-    """A robot on a ground."""
-
-    name: str
-    robot: Robot
-    medium: Medium
-
-
-def cases(learned: dict[str, Callable[[float], LearnedSpace]]) -> list[Case]:
-    """The robot as it is and three remedies on each learned ground (a function of its strength), and theory beside."""
-    own, light, wide = gaits.robot(), lighter(gaits.robot(), TORSO), wide_footed(SIZE)
-    found = []
-    for name, medium in learned.items():
-        found += [
-            Case(f"{name}, as measured", own, medium(1.0)),
-            Case(f"{name}, lighter torso", light, medium(1.0)),
-            Case(f"{name}, larger feet", wide, larger(medium(1.0), SIZE)),
-            Case(f"{name}, strength 2", own, medium(2.0)),
-        ]
-    return [*found, Case("theory, strength 2", own, sand(2.0))]
-
-
-def wide_footed(size: float) -> Robot:
-    """RoboSimian with feet that are larger, and heavier by that."""
-    shape = Cylinder(size * REFERENCE_FOOT.radius, size * REFERENCE_FOOT.length)
-    robot = Robot.load("robosimian", feet={foot.name: shape for foot in gaits.robot().feet})
-    return weighing(robot, size)
 
 
 def gait_of(case: Case, degrees: float, quick: bool = False) -> gaits.Gait:

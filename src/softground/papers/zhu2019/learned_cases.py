@@ -7,7 +7,9 @@ compared. Two change the robot, and so what is physical; one, that of zhu2021, m
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -19,10 +21,60 @@ from softground.experiments.database import WrenchDatabase
 from softground.experiments.database_file import from_zhu2019
 from softground.experiments.learning import Physics, compressed, grid_of
 from softground.experiments.protocol import Pose, moved
+from softground.media import Medium
 from softground.media.base import COMPONENTS
 from softground.media.learned import LearnedSpace
+from softground.media.named import REFERENCE_FOOT, beads, sand
 from softground.media.similar_feet import scaled_foot
+from softground.papers.zhu2019.databases import MEASURED_SAND
+from softground.papers.zhu2019.quadruped import weighing
 from softground.robots import Robot
+from softground.robots.shapes import Cylinder
+
+TORSO = 10.0
+"""Mass of the lighter torso, kg; as it is, 41.7 kg. The limbs weigh 58.2 kg."""
+SIZE = 1.4
+"""Of the larger feet, in radii of RoboSimian's own: their area is twice as large, as the authors' strength is."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A robot on a ground."""
+
+    name: str
+    robot: Robot
+    medium: Medium
+
+
+def cases(learned: dict[str, Callable[[float], LearnedSpace]]) -> list[Case]:
+    """The robot as it is and three remedies on each learned ground (a function of its strength), and theory beside."""
+    own = Robot.load("robosimian")
+    light, wide = lighter(own, TORSO), wide_footed(SIZE)
+    found = []
+    for name, medium in learned.items():
+        found += [
+            Case(f"{name}, as measured", own, medium(1.0)),
+            Case(f"{name}, lighter torso", light, medium(1.0)),
+            Case(f"{name}, larger feet", wide, larger(medium(1.0), SIZE)),
+            Case(f"{name}, strength 2", own, medium(2.0)),
+        ]
+    return [*found, Case("theory, strength 2", own, sand(2.0))]
+
+
+def wide_footed(size: float) -> Robot:
+    """RoboSimian with feet that are larger, and heavier by that."""
+    shape = Cylinder(size * REFERENCE_FOOT.radius, size * REFERENCE_FOOT.length)
+    robot = Robot.load("robosimian", feet={foot.name: shape for foot in Robot.load("robosimian").feet})
+    return weighing(robot, size)
+
+
+def learned_medium(given: Path | None) -> tuple[str, Callable[[float], LearnedSpace]]:
+    """Name and medium (by strength) of the learned ground: the measured sand where it is, else shipped beads."""
+    named = given or os.environ.get(MEASURED_SAND)
+    if named:
+        path = Path(named)
+        return "sand", lambda strength: measured_sand(path, strength)
+    return "beads", beads
 
 
 @cache

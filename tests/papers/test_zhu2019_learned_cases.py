@@ -9,8 +9,8 @@ from softground.experiments.learning.grid import feet_at
 from softground.media import sand
 from softground.media.named import REFERENCE_FOOT
 from softground.media.resistive import surface_of, wrenches
-from softground.papers.learned_grounds import about_sole, larger, lighter
 from softground.papers.zhu2019.databases import resistive_database
+from softground.papers.zhu2019.learned_cases import about_sole, larger, lighter
 from softground.robots import Robot
 from softground.robots.shapes import Cylinder
 

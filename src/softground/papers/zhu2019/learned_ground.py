@@ -1,0 +1,98 @@
+"""The push and the trot of Fig. 10 on learned ground: what holds at the measured strength, and with which robot.
+
+The other studies of robots stand on theory of strength 2. Here the same motions are made on the learned ground itself,
+by the robot as it is and by two that are changed, beside the authors' factor (zhu2021) and theory.
+"""
+
+from __future__ import annotations
+
+from softground.papers.study import Check, Findings, Options, Row, Study, Table
+from softground.papers.zhu2019 import push, trot
+from softground.papers.zhu2019.learned_cases import SIZE, TORSO, Case, cases, learned_medium
+
+REAR_SHARE, FRONT_SLIP, SLIP_RATIO = 0.55, 50.0, 0.1
+"""What the push must show, as in `push`: share of the weight on the rear, slip of the front feet (mm), rear / front."""
+DEEPER, SUNK, CLEAR, SPEED = 1.0, 1.0, 20.0, 0.05
+"""What the trot must show, as in `trot`: mm, mm, mm, m/s."""
+
+
+def perform(options: Options) -> Findings:
+    ground, medium = learned_medium(options.sand)
+    found = [(case, _pushed(case, options.quick), _trotted(case, options.quick)) for case in cases({ground: medium})]
+    good_push = [case.name for case, row, _ in found if push_holds(row) and _is_learned(case)]
+    good_trot = [case.name for case, _, row in found if trot_holds(row) and _is_learned(case)]
+    return Findings(
+        checks=[
+            Check(
+                "learned cases in which only the front feet slip", bool(good_push), _listed(good_push), "at least one"
+            ),
+            Check(
+                "learned cases in which feet sink and lift in a trot",
+                bool(good_trot),
+                _listed(good_trot),
+                "at least one",
+            ),
+        ],
+        metrics={case.name: {"push": first, "trot": second} for case, first, second in found},
+        tables=[
+            Table(
+                "push", "Weight on the rear, front feet pushed", [_row(case, row, push_holds) for case, row, _ in found]
+            ),
+            Table("trot", "The trot", [_row(case, row, trot_holds) for case, _, row in found]),
+        ],
+        notes=[
+            f"Learned from: {ground}. Lighter torso: {TORSO:g} instead of 41.7 kg. Larger feet: {SIZE:g} times, and "
+            "heavier by that; learned wrenches scaled by the similarity of resistive force theory.",
+            "The motions, their settings and what they must show are those of `push` and `trot`, designed on theory of "
+            "strength 2; nothing was tuned for these cases.",
+            "Below its data a learned medium grows in proportion to depth; steps with a foot there are counted.",
+        ],
+    )
+
+
+def _pushed(case: Case, quick: bool) -> Row:
+    one = push.simulate(case.robot, 1.0, 0.004 if quick else 0.002, case.medium)
+    return push.metrics_of(one) | _trouble(one)
+
+
+def _trotted(case: Case, quick: bool) -> Row:
+    periods = 2 if quick else 4
+    one = trot.simulate(case.robot, trot.START + periods * trot.PERIOD, 0.004 if quick else 0.002, case.medium)
+    return trot.metrics_of(one.isel(time=one["time"].values > trot.START + trot.PERIOD)) | _trouble(one)
+
+
+def _trouble(one) -> Row:
+    return {"steps_outside_data": int(one.attrs["steps_outside_data"]), "fell": one.fall() is not None}
+
+
+def push_holds(row: Row) -> bool:
+    """Whether only the front feet slip."""
+    shares = row["rear_load_share"] > REAR_SHARE and row["slip_ratio"] < SLIP_RATIO
+    return bool(shares and row["front_slip_mm"] > FRONT_SLIP and not row["fell"])
+
+
+def trot_holds(row: Row) -> bool:
+    """Whether feet sink and lift as the weight of the body shifts, and the robot walks."""
+    sinks = row["deeper_by_mm"] > DEEPER and row["sunk_in_two_foot_phase_mm"] > SUNK
+    return bool(sinks and row["clearance_mm"] > CLEAR and row["speed_m_s"] > SPEED and not row["fell"])
+
+
+def _row(case: Case, row: Row, holds) -> Row:
+    return {"ground and robot": case.name, "holds": holds(row)} | row
+
+
+def _is_learned(case: Case) -> bool:
+    return "theory" not in case.name
+
+
+def _listed(names: list[str]) -> str:
+    return "; ".join(names) or "none"
+
+
+STUDY = Study(
+    "zhu2019",
+    "learned-ground",
+    "the push and the trot on learned ground (Fig. 10)",
+    "on its learned sand the robot pushes its front feet and only they slip, and feet sink and lift in a trot.",
+    perform,
+)
