@@ -50,3 +50,11 @@ def test_other_feet_are_refused():
         media.beads().for_foot(Cylinder(0.02, 0.1), planar=True)
     with pytest.raises(MediumError, match="planar"):
         media.beads().for_foot(Cylinder(0.05, 0.25), planar=False)
+
+
+def test_beads_say_by_what_they_may_be_wrong():
+    ensemble = media.ensemble_of("beads", strength=2)
+    assert len(ensemble) == 18  # nine configurations and their mirror images
+    assert float(ensemble.medium.strength) == 2
+    with pytest.raises(MediumError, match="sand is theory"):
+        media.ensemble_of("sand")

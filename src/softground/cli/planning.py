@@ -167,7 +167,7 @@ def replay(
         int, typer.Option(help="Replays, from this seed on: how many stay up, with and without feedback.")
     ] = 1,
     ensemble: Annotated[
-        Path | None, typer.Option(help="Learned medium with an ensemble (.json): intervals over its members.")
+        str | None, typer.Option(help="beads, or a learned medium (.json): intervals over the members of its ensemble.")
     ] = None,
     members: Annotated[int, typer.Option(help="How many members of the ensemble.")] = 20,
     through: Annotated[
@@ -196,12 +196,12 @@ def replay(
             print_pairs(f"{gait}: share of {seeds} replays without a fall", {rate.label: str(rate) for rate in rates})
         return
     if ensemble is not None:
-        from softground.media import load_ensemble
+        from softground.media import ensemble_of
         from softground.planning.replay import replays_on
         from softground.runs.spread import spreads
 
         strong = float(getattr(plan.problem.ground.medium, "strength", 1.0))
-        media = load_ensemble(ensemble, strength=strong).members(members)
+        media = ensemble_of(ensemble, strength=strong).members(members)
         found = [one.as_dict() for one in replays_on(plan, media, feedback=feedback, dt=dt, eps=eps)]
         fell, rows = sum(one["fell"] for one in found), spreads(found)
         if as_json:

@@ -103,7 +103,7 @@ def simulate(
     seed: Seed = None,
     members: Annotated[
         int | None,
-        typer.Option(help="Runs on so many members of the ensemble of a learned ground (.json): intervals, no file."),
+        typer.Option(help="Runs on so many members of the ensemble of learned ground: intervals, and no file."),
     ] = None,
     video: Video = None,
     quiet: Quiet = False,
@@ -170,12 +170,12 @@ def simulate(
 def _print_spreads(model, ground, surface, members, seconds, dt, height, options, as_json) -> None:
     """The summary of a run on every member of an ensemble, as intervals."""
     from softground.control.posture import hold_posture
-    from softground.media import load_ensemble
+    from softground.media import ensemble_of
     from softground.runs import run
     from softground.runs.spread import spreads
     from softground.simulation import Ground, Simulator
 
-    ensemble = load_ensemble(ground, **{name: value for name, value in options.items() if value is not None})
+    ensemble = ensemble_of(ground, **{name: value for name, value in options.items() if value is not None})
     controller, rows = hold_posture(model) if model.nu else None, []
     for medium in ensemble.members(members):
         simulator = Simulator(model, Ground(medium, surface), dt)

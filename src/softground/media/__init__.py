@@ -6,7 +6,20 @@ from softground.media.ensemble import Ensemble
 from softground.media.learned import LearnedSpace
 from softground.media.learned_file import load_ensemble, load_medium, save_medium
 from softground.media.memory import Remembering
-from softground.media.named import NAMED, beads, firm, foam, grains, medium_of, mud, named_medium, pebbles, sand, soil
+from softground.media.named import (
+    NAMED,
+    beads,
+    ensemble_of,
+    firm,
+    foam,
+    grains,
+    medium_of,
+    mud,
+    named_medium,
+    pebbles,
+    sand,
+    soil,
+)
 from softground.media.noise import Noisy
 from softground.media.resistive import Resistive
 from softground.media.visco_elastic import Field, Firm, Stretches, ViscoElastic
@@ -34,6 +47,7 @@ __all__ = [
     "Wedge",
     "WrenchSpace",
     "beads",
+    "ensemble_of",
     "firm",
     "foam",
     "grains",

@@ -19,8 +19,9 @@ from softground.arrays import is_known
 from softground.errors import MediumError, unknown_name
 from softground.media.base import Medium
 from softground.media.elements import Elements, Scm
+from softground.media.ensemble import Ensemble
 from softground.media.learned import LearnedSpace
-from softground.media.learned_file import load_medium
+from softground.media.learned_file import load_ensemble, load_medium
 from softground.media.resistive import Resistive, surface_of, wrenches
 from softground.media.visco_elastic import Firm, ViscoElastic
 from softground.media.wrench_space import DEFAULT_EPS
@@ -239,6 +240,18 @@ def _wedge(robot: Robot | None, strength: float = 1.0, **other: float) -> Medium
         raise MediumError(f"{WEDGE} needs a robot on half-cylinders of one size (biped), got {found}: choose sand")
     law = calibrated(shape)
     return replace(law, zeta=strength * law.zeta)
+
+
+def ensemble_of(ground: str, **options: float) -> Ensemble:
+    """By what learned ground may be wrong: of a file (`.json`), or of shipped beads. options: `strength`, `eps`.
+
+    >>> import softground as sg
+    >>> len(sg.media.ensemble_of("beads"))
+    18
+    """
+    if ground in NAMED and not (DATA / f"{ground}.json").is_file():
+        raise MediumError(f"{ground} is theory and has no ensemble: give beads, or a learned file (.json)")
+    return load_ensemble(DATA / f"{ground}.json" if ground in NAMED else ground, **options)
 
 
 def describe(name: str) -> str:

@@ -34,6 +34,8 @@ CUTOFF = 10.0
 SHORTEST = 0.2
 """Stances in which the foot is in the ground for less than this are left out, s."""
 ROOM = Container(length=0.6, width=0.45, fill=0.36)
+HEADROOM = 1.0
+"""Over the bed, m: a foot that is pulled out throws grains up."""
 SHANK = 0.3
 """Length of the foot in the grains, m: longer than it is, as the limb above it is there too."""
 
@@ -165,7 +167,7 @@ def judged(step: Step, grains: Grains, seed: int, container: Container = ROOM) -
     if np.abs(step.path.x).max() + rig._reach > container.length / 2 - 2 * grains.radius:
         raise ExperimentError(f"the stance is longer than a box of {container.length:g} m: make the box longer")
     lines = straight_lines(step.path, bed)
-    with bed.open() as box:
+    with bed.open(HEADROOM) as box:
         box.run(rig.rest)
         rig._approach(box, lines[0], bed.top)
         wrench = box.follow(rig.foot, lines)[:, COMPONENTS["planar"]]

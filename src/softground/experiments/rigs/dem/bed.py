@@ -76,9 +76,10 @@ class Bed:
         """Height of the highest grain, m."""
         return float((self.positions[:, 2] + self.radii).max())
 
-    def open(self) -> GrainBox:
-        """The bed in a simulator, at rest."""
-        size = np.array([self.container.length, self.container.width, self.top + 10 * self.grains.radius])
+    def open(self, headroom: float | None = None) -> GrainBox:
+        """The bed in a simulator, at rest. headroom: over the highest grain, m, for grains that are thrown up."""
+        room = 10 * self.grains.radius if headroom is None else headroom
+        size = np.array([self.container.length, self.container.width, self.top + room])
         return GrainBox(size, self.grains, self.positions, self.radii)
 
 
