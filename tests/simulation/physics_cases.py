@@ -1,5 +1,6 @@
 """Robots, grounds and compiled functions that the tests of physics share."""
 
+import os
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +15,7 @@ from softground.contact.feet import feet_in_ground
 from softground.media.base import Medium
 from softground.robots import Robot
 from softground.simulation import Control, Ground, Simulator, State
+from softground.simulation.simulator import BACKEND_VARIABLE
 from softground.surfaces import Plane
 
 MEDIA = {
@@ -112,9 +114,13 @@ def ground_medium(name: str) -> Medium:
     return MEDIA[name]()
 
 
-@cache
 def simulator(robot_name: str, medium: str, dt: float = 2e-3, slope: float = 0.0) -> Simulator:
-    return Simulator(robot(robot_name), Ground(ground_medium(medium), Plane(slope)), dt)
+    return _simulator(robot_name, medium, dt, slope, os.environ.get(BACKEND_VARIABLE, "auto"))
+
+
+@cache
+def _simulator(robot_name: str, medium: str, dt: float, slope: float, backend) -> Simulator:
+    return Simulator(robot(robot_name), Ground(ground_medium(medium), Plane(slope)), dt, backend=backend)
 
 
 @eqx.filter_jit

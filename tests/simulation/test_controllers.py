@@ -93,6 +93,7 @@ def test_a_batch_that_advances_together_remembers_per_robot(simulator, start, mo
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     apart = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), start)
     apart = eqx.tree_at(lambda s: s.q, apart, apart.q.at[1, 0].add(0.05))
+    simulator = simulator.with_backend("xla")  # native code looks for the GPU itself
     together = jax.jit(lambda states: rollout_batch(simulator, states, Integrator(), STEPS))(apart)
     for k in range(2):
         one = jax.tree.map(lambda leaf, k=k: leaf[k], apart)

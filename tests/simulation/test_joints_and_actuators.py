@@ -20,6 +20,7 @@ from .physics_cases import (
 )
 
 
+@pytest.mark.by_both_backends
 def test_joint_limit_holds_against_full_torque():
     """20 N m into the limit at 0.5 rad: the limit's spring, 10 inertia / dt^2, gives by 20 dt^2 / (10 x 0.1)
     = 8e-5 rad; arriving at some 14 rad/s it may be passed by a share of one step's way. Implicit steps leave
@@ -67,6 +68,7 @@ def test_torque_is_clipped_and_drives_the_joint():
     np.testing.assert_allclose(record.torque, [-20.0])
 
 
+@pytest.mark.by_both_backends
 @pytest.mark.parametrize(("kp", "kd"), [(5.0, 0.1), (1e3, 10.0), (1e7, 1e5)])
 def test_pd_is_its_formula_at_the_end_of_the_step(kp, kd):
     sim = pendulum()
@@ -94,6 +96,7 @@ def test_stiff_pd_is_stable_and_reaches_its_target():
     assert records.converged.all()
 
 
+@pytest.mark.by_both_backends
 @pytest.mark.parametrize("damping", [1.0, 1e6])
 def test_joint_damping_is_implicit(damping):
     """v1 = I v0 / (I + dt d): stable for any damping."""
@@ -161,6 +164,7 @@ def test_dry_joint_stays_put_up_to_a_creep(torque):
     assert records.converged.all()
 
 
+@pytest.mark.by_both_backends
 def test_dry_joint_moves_by_what_exceeds_its_friction():
     """Coulomb: 0.8 N m against 0.5; at rest v follows the difference from the first step on but for the
     creep speed, 1e-3 rad/s."""

@@ -115,6 +115,7 @@ def test_implicit_steps_of_1_ms_follow_explicit_ones_of_10_us():
     assert 1.7 < errors[1e-3].max() / errors[5e-4].max() < 2.3
 
 
+@pytest.mark.by_both_backends
 @pytest.mark.parametrize(("medium", "friction"), [(media.Firm, 0.8), (media.Firm, 0.3), (media.ViscoElastic, 0.6)])
 def test_sliding_block_decelerates_at_friction_times_gravity(medium, friction):
     """Coulomb: |dv/dt| = mu g whatever the direction, with the weight carried at the static sinkage.
@@ -156,6 +157,7 @@ def test_block_on_a_slope_sticks_below_the_angle_of_friction_and_slides_above():
         assert records.converged.all()
 
 
+@pytest.mark.by_both_backends
 def test_ball_rolls_on():
     """Rolling without slip: nothing but the ball's sinking resists, and a resting depth has none left."""
     sim = Simulator(inline(BALL), ground_medium("firm"), 2e-3)

@@ -88,6 +88,7 @@ def test_rollout_takes_torques():
         np.testing.assert_array_equal(records.torque, torques)
 
 
+@pytest.mark.by_both_backends
 def test_rollout_takes_policies():
     sim = pendulum()
     policy = lambda state: Control(-2.0 * state.v[1:])  # noqa: E731
@@ -110,13 +111,13 @@ def test_batches_equal_a_loop(name, medium):
 
 
 @pytest.mark.parametrize("medium", ["sand", "visco_elastic"])
-@pytest.mark.parametrize("backend", ["cpu", "gpu"])
-def test_rollout_batch_equals_a_loop_of_rollouts(medium, backend, monkeypatch):
-    """One after another, as on a CPU, and all together with `BatchNewton`, as on an accelerator (here on the
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+def test_rollout_batch_equals_a_loop_of_rollouts(medium, device, monkeypatch):
+    """One after another, as on a CPU, and all together with `BatchNewton`, as XLA does on an accelerator (here on the
     CPU too). Both converge to 1e-12 J."""
-    monkeypatch.setattr("softground.simulation.batch.jax.default_backend", lambda: backend)
-    solver = BatchNewton() if backend == "gpu" else Newton()
-    sim = Simulator(robot("foot"), ground_medium(medium), 2e-3, solver=solver)
+    monkeypatch.setattr("softground.simulation.batch.jax.default_backend", lambda: device)
+    solver = BatchNewton() if device == "gpu" else Newton()
+    sim = Simulator(robot("foot"), ground_medium(medium), 2e-3, solver=solver, backend="xla")
     q = [np.array([0.0, 0.002 * i, 0.1 - 0.1 * i]) for i in range(3)]
     states = [sim.initial_state(one, np.array([0.2, -0.5, 0.5])) for one in q]
     batch = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
@@ -188,6 +189,7 @@ def test_nan_is_flagged_and_nothing_raises(medium):
         assert not record.converged
 
 
+@pytest.mark.by_both_backends
 def test_too_few_iterations_are_flagged():
     sim = Simulator(robot("foot"), ground_medium("sand"), 2e-3, solver=Newton(max_iterations=0))
     state = sim.initial_state(np.array([0.0, -0.02, 0.0]), np.array([0.05, -0.01, 0.2]))
@@ -233,6 +235,7 @@ def test_feet_that_start_in_the_ground_are_not_stretched(medium):
     np.testing.assert_allclose(stored_energy(sim, batch)[0], 4 * area * k * 1e-8 / 2, rtol=1e-6)
 
 
+@pytest.mark.by_both_backends
 def test_record_tells_what_happened():
     """The record's forces move the robot: M (v1 - v0) = dt (torque + J'f - bias)."""
     sim, random = simulator("robosimian", "sand"), np.random.default_rng(4)
