@@ -21,10 +21,10 @@ JAX_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 JAX_COMPILATION_CACHE_DIR="$
   XLA_FLAGS="--xla_cpu_multi_thread_eigen=false $(QUICK_COMPILE) $(XLA_FLAGS)"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick lint format clean
+.PHONY: help setup demo test test-mujoco4 quick lint format clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Build the environment in .venv (again only when its inputs change)
 	@:
@@ -71,6 +71,22 @@ test: lint ## Check style and types, and run the tests
 	@$(BIN)/pyright & types=$$!; \
 	  $(JAX_ENV) $(BIN)/pytest -q -n 2 --dist worksteal; tests=$$?; \
 	  wait $$types && exit $$tests
+
+# The environment is that of constraints.txt, with another MuJoCo before it on the path: loading and dynamics, a step with
+# our ground in it, a callback, Gymnasium's robots, and a picture.
+MUJOCO4       := 4.0.0
+MUJOCO4_FILES := $(CURDIR)/$(VENV)/mujoco-$(MUJOCO4)
+MUJOCO4_TESTS := tests/robots/test_loading.py tests/robots/test_joints.py tests/robots/test_dynamics_against_mujoco.py \
+  tests/robots/test_frames.py tests/bridges/test_mujoco_ground.py tests/bridges/test_gymnasium.py \
+  tests/bridges/test_animation.py
+MUJOCO4_CHOICE := not under_servos and not stable_and_gives and not by_hand and not programs and not our_tasks and not mjx
+
+test-mujoco4: setup ## Run what depends on MuJoCo with MuJoCo 4
+	@test -d $(MUJOCO4_FILES) || { rm -rf $(MUJOCO4_FILES).part; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(MUJOCO4_FILES).part \
+	    mujoco==$(MUJOCO4) mujoco-core==$(MUJOCO4) && mv $(MUJOCO4_FILES).part $(MUJOCO4_FILES); }
+	@PYTHONPATH=$(MUJOCO4_FILES) $(BIN)/python -c 'import mujoco; assert mujoco.__version__ == "$(MUJOCO4)", mujoco.__version__'
+	@PYTHONPATH=$(MUJOCO4_FILES) $(JAX_ENV) $(BIN)/pytest -q -n 2 --dist worksteal -k "$(MUJOCO4_CHOICE)" $(MUJOCO4_TESTS)
 
 lint: setup ## Check style
 	@$(BIN)/ruff check --quiet
