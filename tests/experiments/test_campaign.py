@@ -380,3 +380,14 @@ def test_parts_that_do_not_belong_together_are_refused(tmp_path):
     with pytest.raises(ExperimentError, match="other settings"):
         merge(first, [second])
     assert not (first / "packed.csv").exists()
+
+
+def test_a_campaign_of_another_version_is_refused_and_keeps_its_runs(tmp_path):
+    run_campaign(QuickRig(), GRID_OF_SEEDS, tmp_path)
+    path = tmp_path / "campaign.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 99}))
+    before = stamps(tmp_path)
+    for ask in (lambda: run_campaign(QuickRig(), GRID_OF_SEEDS, tmp_path), lambda: collect(tmp_path)):
+        with pytest.raises(FileFormatError, match="is not a softground campaign of version 1"):
+            ask()
+    assert stamps(tmp_path) == before
