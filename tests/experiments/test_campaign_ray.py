@@ -56,8 +56,15 @@ def make_rig(log):
                 Path(crash).write_text("")
                 os._exit(11)
             self._note(f"node {ray.get_runtime_context().get_node_id()} threads {os.environ['OMP_NUM_THREADS']}")
-            time.sleep(0.05)  # else one node is done before the other has started
+            late = time.monotonic() + 60
+            while len(self._nodes()) < 2 and time.monotonic() < late:  # else one is done before the other has started
+                time.sleep(0.05)
             return super().record(motion, seed)
+
+        def _nodes(self):
+            from pathlib import Path
+
+            return {text.split()[1] for path in Path(folder).glob("*.txt") if "threads" in (text := path.read_text())}
 
         def _note(self, text):
             import uuid
