@@ -7,9 +7,20 @@ from typer.testing import CliRunner
 
 from softground.cli import app
 from softground.papers import catalogue
-from softground.papers.study import Check, Findings, Study, Table, above, below, between, document
+from softground.papers.study import Check, Findings, Options, Study, Table, above, below, between, document
 
-STUDIES = ("concavity", "learning", "foot-straight", "foot-curved", "drop", "push", "trot", "slide", "speed")
+STUDIES = (
+    "concavity",
+    "learning",
+    "foot-straight",
+    "foot-curved",
+    "drop",
+    "push",
+    "trot",
+    "learned-ground",
+    "slide",
+    "speed",
+)
 
 
 def call(*arguments):
@@ -48,6 +59,7 @@ def test_one_study_is_one_document(fiction, tmp_path):
     document = json.loads(result.stdout)
     assert document == {
         "study": "fiction/holds",
+        "quick": True,
         "checks": [{"name": "a claim", "passed": True, "value": 1.5, "expected": "> 1"}],
         "metrics": {"quick": True},
     }
@@ -91,7 +103,7 @@ def test_missing_sand_is_an_error(tmp_path):
 def test_documents_are_json_also_where_numbers_are_not_finite():
     """A study may find that something never settled (inf) or had no value (nan)."""
     findings = Findings([below("x", float("nan"), 2.0)], {"settled": [float("inf"), 1.0], "of": {"y": -float("inf")}})
-    found = json.loads(json.dumps(document(made_up("one", True), findings), allow_nan=False))
+    found = json.loads(json.dumps(document(made_up("one", True), findings, Options()), allow_nan=False))
     assert found["checks"][0]["value"] is None
     assert found["metrics"] == {"settled": [None, 1.0], "of": {"y": None}}
 

@@ -28,6 +28,9 @@ def reproduce(
     sand: Annotated[Path | None, typer.Option(help="Measured sand of zhu2019 (CSV).")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes for sweeps; more than one need Ray.")] = 1,
     rerun_dem: Annotated[bool, typer.Option("--rerun-dem", help="Simulate grains again: minutes.")] = False,
+    reuse: Annotated[
+        bool, typer.Option("--reuse", help="chen2026/account: read the reports in OUT, run only what has none there.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Repeat the tables and figures of a paper: a report each, and claims that hold or fail."""
@@ -46,7 +49,7 @@ def reproduce(
         return
     if study is None:
         raise OptionError("name a study or a paper; softground reproduce --list shows what there is")
-    options = Options(quick=quick, sand=sand, workers=workers, rerun_dem=rerun_dem)
+    options = Options(quick=quick, sand=sand, workers=workers, rerun_dem=rerun_dem, reports=out if reuse else None)
     documents = reproducing.reproduce(catalogue.find(study), out, options, Console(stderr=True))
     if as_json:
         print(json.dumps(documents if len(documents) > 1 else documents[0]))

@@ -10,7 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from softground.papers.study import Findings, Options, Row, Study, Table, document
+from softground.errors import FileFormatError
+from softground.papers.study import Check, Findings, Options, Row, Study, Table, document
 from softground.runs.figures import save_figure
 from softground.whole_file import write_whole
 
@@ -28,9 +29,34 @@ def write_report(folder: Path, study: Study, findings: Findings, options: Option
             video.run.video(path, fps=20, speed=video.speed, title=video.title, progress=False)
     report = report_text(study, findings, options)
     path = write_whole(folder / "report.md", lambda path: path.write_text(report, encoding="utf-8"))
-    result = json.dumps(document(study, findings), indent=2) + "\n"
+    result = json.dumps(document(study, findings, options), indent=2) + "\n"
     write_whole(folder / "result.json", lambda path: path.write_text(result, encoding="utf-8"))
     return path
+
+
+def checks_in(folder: Path, study: Study, quick: bool = False) -> list[Check] | None:
+    """The checks of a report in a folder; none if there is none of that kind, quick or whole."""
+    path = folder / "result.json"
+    if not path.exists():
+        return None
+    try:
+        result = json.loads(path.read_text(encoding="utf-8"))
+        checks = [Check(one["name"], one["passed"], _number(one["value"]), one["expected"]) for one in result["checks"]]
+        named = result["study"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise FileFormatError(
+            f"{path} is not the result of a study ({error!r}): remove it, and the study runs again"
+        ) from None
+    if named != study.label:
+        raise FileFormatError(
+            f"{path} is the result of {named}, not of {study.label}: remove it, and the study runs again"
+        )
+    return checks if result.get("quick", True) == quick else None
+
+
+def _number(value: float | str | None) -> float | str:
+    """JSON has null for a number that is not finite."""
+    return float("nan") if value is None else value
 
 
 def write_csv(path: Path, rows: list[Row]) -> None:

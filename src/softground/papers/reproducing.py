@@ -26,7 +26,7 @@ def reproduce(studies: list[Study], out: Path, options: Options, console: Consol
             report = write_report(out / study.paper / study.name, study, findings, options)
             bar.console.print(check_table(study, findings))
             bar.console.print(f"{report} ({time.perf_counter() - began:.0f} s)", soft_wrap=True, highlight=False)
-            documents.append(document(study, findings))
+            documents.append(document(study, findings, options))
             bar.advance(task)
     return documents
 

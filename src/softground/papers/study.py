@@ -69,6 +69,7 @@ class Options:
     sand: Path | None = None  # the measured sand of zhu2019
     workers: int = 1  # processes for what is long and can be done at the same time
     rerun_dem: bool = False  # drive the foot through grains again instead of reading what is shipped
+    reports: Path | None = None  # folder with PAPER/STUDY of studies that an account need not perform again
 
 
 @dataclass(frozen=True)
@@ -86,13 +87,13 @@ class Study:
         return f"{self.paper}/{self.name}"
 
 
-def document(study: Study, findings: Findings) -> dict[str, Any]:
+def document(study: Study, findings: Findings, options: Options) -> dict[str, Any]:
     """The contract of `softground reproduce --json`."""
     checks = [
         {"name": one.name, "passed": bool(one.passed), "value": one.value, "expected": one.expected}
         for one in findings.checks
     ]
-    return _finite({"study": study.label, "checks": checks, "metrics": findings.metrics})
+    return _finite({"study": study.label, "quick": options.quick, "checks": checks, "metrics": findings.metrics})
 
 
 def _finite(value: Any) -> Any:

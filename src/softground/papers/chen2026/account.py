@@ -3,6 +3,8 @@
 A row names a place of the paper, what is said there, and which checks of which study ask for it, by the beginning or
 the middle of their names (a regular expression). It holds if all of them do. A row that no check of a whole study
 answers to fails: nothing is claimed by silence. What the paper sets, and does not claim, is in a table of its own.
+
+Studies that ran before need not run again: `Options.reports` is the folder of their reports.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from softground.papers.chen2026.experiment import biped_law, robot
-from softground.papers.report import cell
+from softground.papers.report import cell, checks_in
 from softground.papers.study import Check, Findings, Options, Row, Study, Table
 
 
@@ -96,7 +98,9 @@ def account(studies: Sequence[Study]) -> Study:
 
     def perform(options: Options) -> Findings:
         names = {claim.study for claim in CLAIMS}
-        found = {study.name: study.perform(options).checks for study in studies if study.name in names}
+        asked_of = [study for study in studies if study.name in names]
+        read = {study.name: _reported(study, options) for study in asked_of}
+        found = {study.name: read[study.name] or study.perform(options).checks for study in asked_of}
         rows, checks = zip(*(_told(claim, found[claim.study], options.quick) for claim in CLAIMS), strict=True)
         asked = [check for check in checks if check is not None]
         return Findings(
@@ -109,10 +113,25 @@ def account(studies: Sequence[Study]) -> Study:
             notes=[
                 "A row holds if every check behind it does; the studies' own reports have them one by one. Rows in "
                 "brackets are not the paper's: they ask the same of another model or walker.",
+                *_sources(read),
             ],
         )
 
     return Study("chen2026", "account", "every figure and number of the paper", "(all of it)", perform)
+
+
+def _reported(study: Study, options: Options) -> list[Check] | None:
+    """What an earlier report says, if there is one of the kind that is asked for."""
+    if options.reports is None:
+        return None
+    return checks_in(options.reports / study.paper / study.name, study, options.quick)
+
+
+def _sources(read: dict[str, list[Check] | None]) -> list[str]:
+    """Which studies were read and which performed."""
+    there = [name for name, checks in read.items() if checks]
+    performed = ", ".join(name for name in read if name not in there)
+    return [f"Read from earlier reports: {', '.join(there)}. Performed: {performed or 'none'}."] if there else []
 
 
 def _told(claim: Claim, checks: Sequence[Check], quick: bool) -> tuple[Row, Check | None]:
