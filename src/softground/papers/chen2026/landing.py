@@ -60,13 +60,14 @@ def perform(options: Options) -> Findings:
     found = {cell: sand / rigid for cell, (sand, rigid) in costs.items() if _both(sand, rigid)}  # type: ignore[operator]
     values = np.array([*found.values()])
     inside = (values >= PAPER_RATIO[0]) & (values <= PAPER_RATIO[1])
+    share = float(inside.mean()) if found else float("nan")
     rows = [_row(landing, damper, grid[2], costs) for landing in grid[0] for damper in grid[1]]
     return Findings(
-        checks=[above("share of the grid within the paper's 1.12 to 1.62", float(inside.mean()), INSIDE)],
+        checks=[above("share of the grid within the paper's 1.12 to 1.62", share, INSIDE)],
         metrics={
-            "least": float(values.min()),
-            "most": float(values.max()),
-            "inside": float(inside.mean()),
+            "least": float(values.min(initial=np.inf)),
+            "most": float(values.max(initial=-np.inf)),
+            "inside": share,
             "walked": len(values) / len(costs),
             "ratio": rows,
         },
