@@ -1,22 +1,34 @@
 """Gymnasium's robots and our tasks on soft ground: its own checker, seeds, vectors, and what a fall ends."""
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import gymnasium
+import mujoco
 import numpy as np
 import pytest
+from gymnasium.envs.mujoco.mujoco_env import expand_model_path
 from gymnasium.utils.env_checker import check_env
 
 import softground as sg
 import softground.bridges.gymnasium
 from softground.bridges.gymnasium import TaskEnv, TaskVectorEnv
+from softground.bridges.gymnasium.locomotion import with_floor_of
 from softground.errors import OptionError
 
 from ..envs.env_cases import FOOT
 
 IDS = ["softground/Ant-v0", "softground/Walker2d-v0"]
+#: All others that are registered: our own tasks.
+TASKS = sorted(name for name in gymnasium.registry if name.startswith("softground/") and name not in IDS)
+
+
+@cache
+def task_env(name) -> Any:
+    """One environment of a task for several tests, compiled once."""
+    return gymnasium.make(name).unwrapped
 
 
 def rollout(env, seed, steps=30):
@@ -59,6 +71,12 @@ def test_observations_have_the_grounds_force():
     observation = np.zeros(0)
     for _ in range(40):
         observation = env.step(np.zeros(8))[0]
+    before = env.data.qpos.copy()
+    with pytest.raises(OptionError, match=r"finite numbers, got \[nan\] at entries \[3\]: nothing has moved"):
+        env.step(np.where(np.arange(8) == 3, np.nan, 0.0))
+    with pytest.raises(ValueError, match=r"Expected \(8,\), found \(3,\)"):  # Gymnasium's own
+        env.step(np.zeros(3))
+    np.testing.assert_array_equal(env.data.qpos, before)
     force = observation[-78:].reshape(13, 6)[:, 5].sum()
     assert force == pytest.approx(env.ground.wrenches[:, 2].sum() + env.ground.body_wrenches[:, 2].sum())
     assert force == pytest.approx(env.model.body_subtreemass[0] * 9.81, rel=0.5)
@@ -98,17 +116,48 @@ def test_a_medium_or_a_ground_will_do_and_others_are_named():
         gymnasium.make(IDS[0], ground="quicksand")
 
 
-@pytest.mark.parametrize("name", ["RoboSimian", "Go1"])
-def test_gymnasiums_own_checker_on_our_tasks(name):
-    check_env(gymnasium.make(f"softground/{name}-v0").unwrapped, skip_render_check=True)
+@pytest.mark.parametrize("surface", [sg.Plane(slope=0.1, heading=0.5), sg.surfaces.Wave(0.1, 4.0)])
+def test_the_floor_that_gymnasium_draws_is_the_true_ground(surface):
+    """By MuJoCo's own rays. A field's cells (20 cm) leave out l^2 z'' / 8 of a wave, 1.2 mm."""
+    model = with_floor_of(surface, expand_model_path("ant.xml"))
+    data, body = mujoco.MjData(model), np.zeros(1, np.int32)
+    mujoco.mj_forward(model, data)
+    for x, y in [(-7.0, 3.0), (0.33, -2.2), (11.1, 8.0)]:
+        down = mujoco.mj_ray(model, data, np.array([x, y, 5.0]), np.array([0.0, 0.0, -1.0]), None, 1, -1, body)
+        assert model.geom(body[0]).name == "floor"
+        assert 5.0 - down == pytest.approx(float(surface.height(np.array([x, y]))), abs=2e-3)
 
 
-@pytest.mark.parametrize("name", ["RoboSimian", "Go1", "ANYmal", "G1"])
-def test_our_tasks_are_registered_with_their_time_limits(name):
-    spec = gymnasium.spec(f"softground/{name}-v0")
-    task = sg.envs.TASKS[spec.kwargs["task"]]
-    assert spec.max_episode_steps == task.actions
-    assert spec.vector_entry_point is not None
+@pytest.mark.parametrize("name", TASKS)
+def test_gymnasiums_own_checker_on_our_tasks_and_seeds_repeat(name):
+    env = task_env(name)
+    check_env(env, skip_render_check=True)
+    first, again, other = rollout(env, 1, 5), rollout(env, 1, 5), rollout(env, 2, 5)
+    np.testing.assert_array_equal(first[0], again[0])
+    np.testing.assert_array_equal(first[1], again[1])
+    assert np.abs(first[0][0] - other[0][0]).max() > 1e-3
+
+
+def test_all_are_registered_with_their_time_limits():
+    assert {name.split("/")[1] for name in TASKS} == {"RoboSimian-v0", "Go1-v0", "ANYmal-v0", "G1-v0"}
+    for spec in map(gymnasium.spec, TASKS):
+        assert spec.max_episode_steps == sg.envs.TASKS[spec.kwargs["task"]].actions
+        assert spec.vector_entry_point is not None
+    for name in IDS:
+        theirs = gymnasium.spec(name.replace("softground/", "").replace("v0", "v5"))
+        assert gymnasium.spec(name).max_episode_steps == theirs.max_episode_steps
+
+
+def test_by_native_code_robots_of_a_vector_are_single_ones_to_the_last_bit():
+    several: Any = gymnasium.make_vec("softground/Go1-v0", num_envs=2)
+    alone = task_env("softground/Go1-v0")
+    seen, one = several.reset(seed=[4, 5])[0], alone.reset(seed=5)[0]
+    np.testing.assert_array_equal(seen[1], one)
+    for actions in np.random.default_rng(0).uniform(-0.5, 0.5, (5, 2, 12)).astype(np.float32):
+        seen, reward, *_ = several.step(actions)
+        one, alone_reward, *_ = alone.step(actions[1])
+        np.testing.assert_array_equal(seen[1], one)
+        assert reward[1] == alone_reward
 
 
 def test_robots_of_a_vector_are_single_ones_and_begin_anew():
@@ -120,7 +169,9 @@ def test_robots_of_a_vector_are_single_ones_and_begin_anew():
     np.testing.assert_array_equal(seen[1], one)
     assert told["ground"]["strength"] == info["ground"]["strength"][1]
     actions = np.random.default_rng(0).uniform(-1, 1, (8, 3, 3)).astype(np.float32)
-    for k, action in enumerate(actions):
+    with pytest.raises(OptionError, match=r"robots \[2\] are not"):
+        several.step(np.where(np.arange(3)[:, None] == 2, np.nan, actions[0]))
+    for k, action in enumerate(actions):  # nothing was lost
         seen, reward, ended, late, info = several.step(action)
         one, alone_reward, alone_ended, _, _ = alone.step(action[1])
         assert reward[1] == pytest.approx(alone_reward, rel=1e-9)
@@ -136,10 +187,11 @@ def test_robots_of_a_vector_are_single_ones_and_begin_anew():
 def test_a_ground_can_be_chosen_and_mistakes_are_named():
     env = TaskEnv(FOOT, backend="xla")
     assert env.reset(seed=0, options={"ground": {"strength": 3.0}})[1]["ground"]["strength"] == 3.0
-    with pytest.raises(OptionError, match=r"must have shape \(1, 3\)"):
+    with pytest.raises(OptionError, match=r"must have shape \(3,\), one number for every.*gymnasium\.make_vec"):
         env.step(np.zeros(4))
     with pytest.raises(OptionError, match=r"robots \[0\] are not"):
         env.step(np.array([0.0, np.nan, 0.0]))
+    assert np.isfinite(env.step(np.zeros(3))[0]).all()  # nothing was lost
     with pytest.raises(OptionError, match="unknown render mode"):
         TaskEnv(FOOT, render_mode="human")
     with pytest.raises(OptionError, match="reset the environment"):

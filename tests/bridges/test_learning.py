@@ -43,6 +43,13 @@ def test_tensors_are_those_of_the_environment():
     assert reward.dtype == torch.float32
     np.testing.assert_array_equal(done, 1)
     np.testing.assert_array_equal(extras["time_outs"], 1.0)
+    one_bad = torch.zeros(4, 3)
+    one_bad[1, 0] = torch.nan
+    seen, reward, done, extras = robots.step(one_bad)
+    np.testing.assert_array_equal(done, [0, 1, 0, 0])  # its episode ends, and not because time was up
+    np.testing.assert_array_equal(extras["time_outs"], 0.0)
+    assert torch.isfinite(seen["state"]).all()
+    assert torch.isfinite(reward).all()
     with pytest.raises(OptionError, match=r"must have shape \(4, 3\)"):
         robots.step(torch.zeros(3, 4))
 

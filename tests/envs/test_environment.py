@@ -9,7 +9,7 @@ from scipy import stats
 
 import softground as sg
 from softground.envs import TASKS, AutoReset, Grounds, make
-from softground.errors import OptionError
+from softground.errors import OptionError, RobotError
 from softground.runs.verdict import wilson
 
 from .env_cases import FOOT
@@ -181,6 +181,13 @@ def test_parameters_of_grounds_are_drawn_from_their_ranges():
 def test_mistakes_are_named(make_it, message):
     with pytest.raises(OptionError, match=message):
         make_it()
+
+
+def test_a_model_without_feet_is_told_how_to_name_them(tmp_path):
+    path = tmp_path / "ball.xml"
+    path.write_text("<mujoco><worldbody><body><freejoint/><geom size='0.1'/></body></worldbody></mujoco>")
+    with pytest.raises(RobotError, match=r'no feet given and none marked.*<custom><text name="softground_feet"'):
+        make(sg.envs.Task(**{**vars(FOOT), "robot": str(path)}))
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(0, 20), (13, 20), (500, 500)])

@@ -5,11 +5,13 @@ The robot is drawn, not simulated: each body of its model becomes a mocap body, 
 
 from __future__ import annotations
 
+from typing import Any
+
 import mujoco
 import numpy as np
 
 from softground.bridges.playback import Playback, heights
-from softground.surfaces import Plane
+from softground.surfaces import Plane, Surface
 
 SAND = np.array([0.86, 0.74, 0.55])
 VISIBLE_GROUPS = 3
@@ -78,28 +80,40 @@ def _add_ground(spec: mujoco.MjSpec, play: Playback) -> None:
     material = spec.add_material(name="sand", texuniform=plane, specular=0.0, shininess=0.0, reflectance=0.0)
     material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "sand"
     material.texrepeat[:] = 1 / tile if plane else 2 * half[:2] / tile
-    middle = (first + last)[:2] / 2
-    if plane:
-        rotation = np.asarray(play.surface.frame(play.base[0]), dtype=float)
-        quaternion = np.zeros(4)
-        mujoco.mju_mat2Quat(quaternion, rotation.ravel())
-        at = [*middle, float(heights(play.surface, *middle))]
-        size = 3 * [HORIZON * play.size]  # in one piece: an infinite one is drawn as thousands of tiles
-        spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, pos=at, quat=quaternion, size=size, material="sand")
-        return
-    x, y = np.meshgrid(*(np.linspace(first[i], last[i], FIELD_CELLS) for i in range(2)))
-    z = heights(play.surface, x, y)
+    if isinstance(play.surface, Plane):
+        # In one piece: an infinite one is drawn as thousands of tiles.
+        add_plane(spec, play.surface, (first + last)[:2] / 2, HORIZON * play.size, material="sand")
+    else:
+        add_field(spec, play.surface, first[:2], last[:2], FIELD_CELLS, material="sand")
+
+
+def add_plane(spec: mujoco.MjSpec, surface: Plane, middle: np.ndarray, half: float, **look: Any) -> None:
+    """Flat ground as a geom of the world, about a point (x, y) and so far to each side, m. look: of the geom."""
+    rotation = np.asarray(surface.frame_world, dtype=float)
+    quaternion = np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, rotation.ravel())
+    at = [*middle, float(heights(surface, *middle))]
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, pos=at, quat=quaternion, size=3 * [half], **look)
+
+
+def add_field(
+    spec: mujoco.MjSpec, surface: Surface, first: np.ndarray, last: np.ndarray, cells: int, **look: Any
+) -> None:
+    """Any ground between two corners (x, y), m, as a height field of so many cells a side. look: of the geom."""
+    x, y = np.meshgrid(*(np.linspace(first[i], last[i], cells) for i in range(2)))
+    z = heights(surface, x, y)
     low, high = np.nanmin(z), np.nanmax(z)
     z = np.nan_to_num(z, nan=low)
     span = max(high - low, 1e-3)
     spec.add_hfield(
         name="ground",
-        nrow=FIELD_CELLS,
-        ncol=FIELD_CELLS,
-        size=[half[0], half[1], span, 0.1],
+        nrow=cells,
+        ncol=cells,
+        size=[*(last - first) / 2, span, 0.1],
         userdata=((z - low) / span).ravel(),
     )
-    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_HFIELD, hfieldname="ground", pos=[*middle, low], material="sand")
+    at = [*(first + last) / 2, low]
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_HFIELD, hfieldname="ground", pos=at, **look)
 
 
 def sand_texture(size: int) -> np.ndarray:

@@ -80,10 +80,6 @@ class Environment:
     ):
         self.task = task
         robot = Robot.load(task.robot, lock=task.lock, posture=task.posture)
-        if not robot.feet:
-            raise OptionError(
-                f"{task.robot} has no feet to stand on the ground with: name them in Robot.load(feet=...)"
-            )
         own = dict(task.vary) if ground is None and vary is None else {}
         self.grounds = Grounds(ground or task.ground, own if vary is None else vary, robot)
         on_cpu = jax.default_backend() == "cpu"

@@ -109,7 +109,8 @@ class Policy(eqx.Module):
                 arrays = dict(file)
             about = json.loads(arrays.pop("about").tobytes())
         except FileNotFoundError as error:
-            raise FileFormatError(f"there is no policy file {path}") from error
+            names = ", ".join(sorted(file.stem for file in SHIPPED.glob("*.npz")))
+            raise FileFormatError(f"there is no policy file {path}; these come with softground: {names}") from error
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise FileFormatError(f"{path} is not a policy file of softground: {error}") from error
         if about.get("format") != FORMAT:

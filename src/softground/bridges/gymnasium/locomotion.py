@@ -15,13 +15,16 @@ from gymnasium.envs.mujoco.ant_v5 import AntEnv
 from gymnasium.envs.mujoco.walker2d_v5 import Walker2dEnv
 
 from softground.bridges.mujoco import Ground, take_out_floor
+from softground.bridges.scene import add_field, add_plane
 from softground.errors import OptionError, unknown_name
 from softground.media import firm, foam, pebbles, sand
 from softground.media.base import Medium
 from softground.simulation.ground import Ground as SoftGround
+from softground.surfaces import Plane, Surface
 
 GROUNDS = {"sand": sand, "pebbles": pebbles, "foam": foam, "firm": firm}
 LONGEST_STEP = 0.005  # s
+FLOOR, CELLS = 40.0, 400  # m, to each side, as in Gymnasium's files; of ground that is not flat
 
 
 class _OnGround:
@@ -31,11 +34,15 @@ class _OnGround:
     contacts: ClassVar[tuple[str, ...]]  # on which the robot falls
     stance: ClassVar[dict[str, float]]  # in which soles are down, rad
 
+    fullpath: str
+    width: int
+    height: int
     model: mujoco.MjModel
     data: mujoco.MjData
     frame_skip: int
 
     def __init__(self, ground: str | Medium | SoftGround = "sand", **options: Any):
+        self._soft = _soft(ground)
         super().__init__(**options)
         self._ezpickle_args, self._ezpickle_kwargs = (), options | {"ground": ground}
         model = self.model
@@ -43,9 +50,21 @@ class _OnGround:
         self.frame_skip = int(np.ceil(between / min(model.opt.timestep, LONGEST_STEP) - 1e-9))
         model.opt.timestep, model.opt.integrator = between / self.frame_skip, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
         take_out_floor(model)
-        self.ground = Ground(model, _soft(ground), feet=self.feet, contacts=self.contacts, posture=self.stance)
+        self.ground = Ground(model, self._soft, feet=self.feet, contacts=self.contacts, posture=self.stance)
+
+    def _initialize_simulation(self) -> tuple[mujoco.MjModel, mujoco.MjData]:
+        """As Gymnasium does, with a floor that is drawn where the ground is."""
+        model = with_floor_of(self._soft.surface, self.fullpath)
+        size = model.vis.global_
+        size.offwidth, size.offheight = max(size.offwidth, self.width), max(size.offheight, self.height)
+        return model, mujoco.MjData(model)
 
     def _step_mujoco_simulation(self, ctrl: np.ndarray, n_frames: int) -> None:
+        wrong = np.flatnonzero(~np.isfinite(ctrl)).tolist()
+        if wrong:
+            raise OptionError(
+                f"an action must be finite numbers, got {np.asarray(ctrl)[wrong]} at entries {wrong}: nothing has moved"
+            )
         self.data.ctrl[:] = ctrl
         for _ in range(n_frames):
             self.ground.step(self.model, self.data)
@@ -66,6 +85,21 @@ class Walker2dOnGround(_OnGround, Walker2dEnv):
     feet = ("foot_geom", "foot_left_geom")
     contacts = ("torso_geom", "thigh_geom")
     stance: ClassVar[dict[str, float]] = {}  # rad
+
+
+def with_floor_of(surface: Surface, path: str) -> mujoco.MjModel:
+    """The model of a file, whose geom "floor" is put where a surface is; a file without one stays as it is."""
+    spec = mujoco.MjSpec.from_file(path)
+    floor = spec.geom("floor")
+    if floor is None:
+        return spec.compile()
+    look = {"name": "floor", "material": floor.material, "rgba": floor.rgba.copy()}
+    spec.delete(floor)
+    if isinstance(surface, Plane):
+        add_plane(spec, surface, np.zeros(2), FLOOR, **look)
+    else:
+        add_field(spec, surface, np.full(2, -FLOOR), np.full(2, FLOOR), CELLS, **look)
+    return spec.compile()
 
 
 def _soft(ground: str | Medium | SoftGround) -> SoftGround:

@@ -60,7 +60,13 @@ class TaskEnv(gymnasium.Env):
         """One action; time is up by the wrapper that `gymnasium.make` puts around."""
         if self._state is None:
             raise OptionError("reset the environment before its first step")
-        self._state = self.robots.step(self._state, np.asarray(action)[None])
+        action = np.asarray(action)
+        if action.shape != self.action_space.shape:
+            raise OptionError(
+                f"an action must have shape {self.action_space.shape}, one number for every actuator, got "
+                f"{action.shape}: for several robots use gymnasium.make_vec"
+            )
+        self._state = self.robots.step(self._state, action[None])
         ended = bool(self._state.done[0])
         return _observed(self._state)[0], float(self._state.reward[0]), ended, False, _told(self._state)
 
