@@ -77,8 +77,8 @@ test: lint ## Check style and types, and run the tests
 MUJOCO4       := 4.0.0
 MUJOCO4_FILES := $(CURDIR)/$(VENV)/mujoco-$(MUJOCO4)
 MUJOCO4_TESTS := tests/robots/test_loading.py tests/robots/test_joints.py tests/robots/test_dynamics_against_mujoco.py \
-  tests/robots/test_frames.py tests/bridges/test_mujoco_ground.py tests/bridges/test_gymnasium.py \
-  tests/bridges/test_animation.py
+  tests/robots/test_frames.py tests/bridges/test_mujoco_ground.py tests/bridges/test_mujoco_ground_physics.py \
+  tests/bridges/test_gymnasium.py tests/bridges/test_animation.py
 MUJOCO4_CHOICE := not under_servos and not stable_and_gives and not by_hand and not programs and not our_tasks and not mjx
 
 test-mujoco4: setup ## Run what depends on MuJoCo with MuJoCo 4

@@ -58,8 +58,8 @@ def ground_under(model: mujoco.MjModel, name: str, medium, **options) -> sg.mujo
 
 def explicit(ground: sg.mujoco.Ground, data: mujoco.MjData):
     """The same law with the velocity at the start of the step, as people apply forces by hand: () -> wrenches."""
-    touching: Touching = ground.touching(data)
-    memory = ground.example(data).memory.ground
+    touching: Touching = ground._programs.touching(data)
+    memory = ground._programs.example(data).memory.ground
 
     @jax.jit
     def wrenches(given, memory):
@@ -78,7 +78,7 @@ def explicit(ground: sg.mujoco.Ground, data: mujoco.MjData):
         )
         return world, after
 
-    given = ground.example(data)
+    given = ground._programs.example(data)
     order = [member for group in touching.groups for member in group.members]
 
     def now() -> np.ndarray:
@@ -102,7 +102,7 @@ def true_power(ground: sg.mujoco.Ground, data: mujoco.MjData) -> float:
 
 def potential_fall(ground: sg.mujoco.Ground, data: mujoco.MjData):
     """() -> Phi(0) - Phi(u) of the step just taken, W: by convexity f.u is at most that."""
-    touching: Touching = ground.touching(data)
+    touching: Touching = ground._programs.touching(data)
 
     @jax.jit
     def fall(given, memory, velocity):

@@ -13,7 +13,7 @@ curvature K = J_c' R^-1 J_c, a further force g changes a by (M + K)^-1 g. Togeth
 
 This is symmetric only if B = M or K = 0: MuJoCo's constraints do not know of the implicit damping. A convex problem
 needs a symmetric matrix; we take A = B + S K S with S = sqrt(diag B / diag M), which is right for one joint alone, and
-positive definite always. It decides how fast the rounds of `ground.py` converge, not what they converge to.
+positive definite always. It decides how fast the rounds of `stepping.py` converge, not what they converge to.
 
 Limits and dry friction of single dofs, which come and go all the time, need no K: their costs are convex functions of
 one velocity, so the ground's problem can have them as they are, and find out itself which act (`dof_law`). The force of

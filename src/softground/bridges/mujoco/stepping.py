@@ -1,0 +1,227 @@
+"""The step of MuJoCo with the ground in it, beside one MjData.
+
+A step is MuJoCo's own, but for the ground's wrenches, which must answer to the velocity with which the step ends. So it
+is taken with the wrenches of the last step (`v_ref`), the convex problem of `pushing.py` says which wrenches go with
+the velocity that they make, and the step is taken again with those. Without constraints MuJoCo's answer is linear and
+that is all. With them it is so only as long as none begins or ceases to act: then the step is repeated, from the
+wrenches just found, until the ends of the step in which the ground believes and MuJoCo's agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import isfinite
+from typing import Any
+
+import jax
+import mujoco
+import numpy as np
+
+from softground.bridges.mujoco.agreeing import End, Leap, apart, is_careful, leap
+from softground.bridges.mujoco.answering import (
+    Limited,
+    constraint_stiffness,
+    full_mass,
+    integrator_of,
+    is_affine,
+    quadratic,
+)
+from softground.bridges.mujoco.calls import Call
+from softground.bridges.mujoco.carrying import model_name
+from softground.bridges.mujoco.programs import Programs
+from softground.errors import OptionError, SoftgroundError
+
+STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
+"""What an integrator changes: time, positions, velocities, activations, and what plugins and delays remember."""
+
+
+class Stepping:
+    """What the ground keeps beside one MjData, and the steps that it takes with it."""
+
+    def __init__(
+        self, programs: Programs, model: mujoco.MjModel, data: mujoco.MjData, tolerance: float, most_rounds: int
+    ):
+        self.programs, self.model, self.data, self.opt = programs, model, data, model.opt
+        self.affine, self.integrator = is_affine(model), int(model.opt.integrator)
+        self.touched = np.array(programs.carrier.touched)
+        self.state = np.empty(mujoco.mj_stateSize(model, STATE))
+        self.rounds, self.most_rounds, self.time = 0, most_rounds, data.time
+        self.pending, self.acting = False, np.zeros(0, bool)
+        mujoco.mj_fwdPosition(model, data)
+        self.given: Any = programs.example(data)  # arrays of NumPy's, as those of `push`
+        self.stiffness = np.zeros((model.nv, model.nv))
+        self.limited = Limited(model)
+        self.others: np.ndarray | None = None
+        self.memories = (self.given.memory, jax.tree.map(np.copy, self.given.memory))
+        self.now = 0
+        self.push: Any = programs.of_step(data, True).results()
+        self.calls: dict[tuple[bool, int], Callable[[], None]] = {}
+        ends = self.push.jacobian, data.qvel, self.push.velocity, self.push.speed, np.array(tolerance)
+        comparing = programs.small(apart, ends)
+        self.apart: Any = comparing.results()
+        self.compare = comparing.bound(ends, self.apart)
+        self.exact = True  # the last step's ends need no comparison
+        now = End(self.given.pushed, data.qvel, self.apart.off)
+        before: Any = End(*(np.copy(part) for part in now))
+        leaping = programs.small(leap, (now, before, self.given.applied))
+        self.leapt: Any = leaping.results()
+        self.leap = leaping.bound((now, before, self.given.applied), self.leapt)
+        self.keep = programs.in_a_row(_copies(before, now))
+        self.jump = programs.in_a_row([*_copies(before, now), *self._jump()])
+        self.begin, self.again = (programs.in_a_row(calls) for calls in self._mujocos_part())
+
+    def _mujocos_part(self) -> tuple[list[Call], list[Call]]:
+        """Calls from positions and velocities to the end of the step with the wrenches that are applied, and those that
+        take the step again with the ground's new ones."""
+        model, data, given, push = self.model, self.data, self.given, self.push
+        here = (model, data)
+        end: list[Call] = [("mj_fwdAcceleration", here), ("mj_fwdConstraint", here)]
+        if (model.sensor_needstage == mujoco.mjtStage.mjSTAGE_ACC).any():
+            # mj_sensorAcc asks for accelerations and forces of bodies once a step, and here they are new every time.
+            end += [("mj_rnePostConstraint", here), ("mj_sensorAcc", here)]
+        end += [("mj_checkAcc", here), (integrator_of(model), here)]
+        begin: list[Call] = [
+            ("mj_fwdActuation", here),
+            full_mass(model, data, given.mass),
+            ("mju_copy", (given.velocity, data.qvel)),
+            ("mj_getState", (*here, self.state, int(STATE))),
+        ]
+        again: list[Call] = [
+            *_copies([data.xfrc_applied[body] for body in self.touched], push.applied),
+            *_copies((given.applied, given.pushed), (push.applied, push.pushed)),
+            ("mj_setState", (*here, self.state, int(STATE))),
+        ]
+        return begin + end, again + end
+
+    def _jump(self) -> list[Call]:
+        """Calls that put a round's beginning where a leap says."""
+        data, given, to = self.data, self.given, self.leapt
+        rows = [
+            ("mju_copy", (data.xfrc_applied[body], row)) for body, row in zip(self.touched, to.applied, strict=True)
+        ]
+        places = Leap(given.pushed, data.qvel, given.applied)
+        return [*_copies(places, to), *rows]
+
+    def call(self, alone: bool) -> None:
+        """The ground's part of the step."""
+        call = self.calls.get((alone, self.now))
+        if call is None:
+            stiffness = None if alone else self.stiffness
+            given = self.given._replace(memory=self.memories[self.now], stiffness=stiffness)
+            results = self.push._replace(memory=self.memories[1 - self.now])
+            call = self.programs.of_step(self.data, alone).bound((given,), results)
+            self.calls[alone, self.now] = call
+        call()
+
+    def check_state(self) -> None:
+        """OptionError where the state is not finite; a clock that went back makes the ground forget."""
+        data = self.data
+        q, v = data.qpos, data.qvel
+        if not isfinite(q.dot(q) + v.dot(v)):
+            _refuse_state(self.model, data)
+        if data.time < self.time:
+            self.reset()
+        self.pending = False
+
+    def solve(self) -> None:
+        """Take the step from positions and velocities to its end; `back` undoes the last part."""
+        data, opt, push = self.data, self.opt, self.push
+        if opt.integrator != self.integrator:
+            raise OptionError("model.opt.integrator has changed since the ground was made: make a new one")
+        self.given.dt[()] = opt.timestep
+        self.begin()
+        self.read_constraints()
+        self.exact, rounds = True, 0
+        while True:
+            before = self.acting
+            alone, leapt = self.answer(rounds), False
+            if rounds:
+                leapt = rounds > 1 and (alone or np.array_equal(before, self.acting))
+                if leapt:
+                    self.leap()
+                    self.jump()
+                else:
+                    self.keep()
+            self.call(alone)
+            if not (push.changed or leapt):  # the wrenches are those with which this end of the step was reached
+                self.exact = True
+                break
+            if not push.finite:
+                raise SoftgroundError(f"the step at {self.state[0]:g} s has no finite solution: see data.warning")
+            self.again()
+            rounds += 1
+            if self.affine and not data.nefc:
+                break
+            self.exact = False
+            self.compare()
+            if self.apart.agreed or rounds >= self.most_rounds:
+                break
+        self.rounds = rounds
+
+    def read_constraints(self) -> None:
+        """Which constraints this step has."""
+        rows, data = self.given.rows, self.data
+        if data.nefc:
+            self.others = self.limited.read(data, rows) if rows is not None else np.ones(data.nefc, bool)
+        elif rows is not None:
+            self.limited.none(rows)
+
+    def answer(self, rounds: int) -> bool:
+        """Bring the stiffness of MuJoCo's other constraints up to date; whether there are none."""
+        model, data = self.model, self.data
+        if not data.nefc or self.others is None:
+            return True
+        found = quadratic(model, data) & self.others
+        self.acting = found & self.acting if is_careful(rounds) else found
+        np.copyto(self.stiffness, constraint_stiffness(model, data, self.acting))
+        return False
+
+    def commit(self) -> None:
+        """The step is over: what the ground remembers from here on."""
+        self.now = 1 - self.now
+        self.time = self.data.time
+
+    def back(self) -> None:
+        """To where the step began."""
+        mujoco.mj_setState(self.model, self.data, self.state, STATE)
+
+    def meet(self) -> None:
+        """From inside of MuJoCo's step, after its passive forces: leaves the ground's wrenches in xfrc_applied.
+
+        MuJoCo may ask several times for one step (`mj_forward`), so it is over when the next one begins.
+        """
+        model, data = self.model, self.data
+        if self.pending and data.time > self.time:
+            self.commit()
+        self.check_state()
+        mujoco.mj_referenceConstraint(model, data)
+        mujoco.mj_rne(model, data, 0, data.qfrc_bias)
+        self.solve()
+        self.back()
+        self.time, self.pending = data.time, True
+
+    def reset(self) -> None:
+        data = self.data
+        rows = data.xfrc_applied[self.touched]
+        own = (rows == self.given.applied).all(1, keepdims=True)
+        data.xfrc_applied[self.touched] = np.where(own, rows - self.given.pushed, rows)
+        self.given.applied[:] = self.given.pushed[:] = 0.0
+        mujoco.mj_fwdPosition(self.model, data)
+        jax.tree.map(np.copyto, self.memories[self.now], self.programs.fresh_memory(data))
+        self.time, self.pending = data.time, False
+
+
+def _copies(to: Iterable[Any], of: Iterable[Any]) -> list[Call]:
+    """Calls that copy arrays."""
+    return [("mju_copy", (a.reshape(-1), b.reshape(-1))) for a, b in zip(to, of, strict=True)]
+
+
+def _refuse_state(model: mujoco.MjModel, data: mujoco.MjData) -> None:
+    for name in ("qpos", "qvel"):
+        values = getattr(data, name)
+        where = np.flatnonzero(~np.isfinite(values)).tolist()
+        if where:
+            raise OptionError(
+                f"{model_name(model)}: data.{name} must be finite, got {values[where]} at entries {where} "
+                f"(time {data.time:g} s)"
+            )
