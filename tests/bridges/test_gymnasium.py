@@ -148,7 +148,7 @@ def test_all_are_registered_with_their_time_limits():
         assert gymnasium.spec(name).max_episode_steps == theirs.max_episode_steps
 
 
-def test_by_native_code_robots_of_a_vector_are_single_ones_to_the_last_bit():
+def test_vectors_of_our_tasks_are_single_ones_to_the_last_bit_by_native_code():
     several: Any = gymnasium.make_vec("softground/Go1-v0", num_envs=2)
     alone = task_env("softground/Go1-v0")
     seen, one = several.reset(seed=[4, 5])[0], alone.reset(seed=5)[0]
