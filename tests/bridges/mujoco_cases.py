@@ -13,6 +13,7 @@ from softground.control.posture import actuator_positions, pd_gains
 from softground.robots.loading import build
 
 FAST = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+#: Tests of one robot on these share its compiled programs.
 GROUNDS = {"sand": lambda: sg.sand(2.0), "foam": sg.foam}
 
 

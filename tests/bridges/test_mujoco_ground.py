@@ -11,7 +11,7 @@ import softground as sg
 from softground.errors import OptionError, RobotError, SoftgroundError
 from softground.robots.loading import build
 
-from .mujoco_cases import closed_model, closed_xml, feet_of, ground_under, robot, servo_model, standing
+from .mujoco_cases import GROUNDS, closed_model, closed_xml, feet_of, ground_under, robot, servo_model, standing
 
 # -- what is MuJoCo's stays MuJoCo's --------------------------------------------------------------------
 
@@ -19,7 +19,7 @@ from .mujoco_cases import closed_model, closed_xml, feet_of, ground_under, robot
 def test_in_the_air_it_is_mj_step():
     model = servo_model("go1", 0.002)
     ours, theirs = standing(model, "go1", height=1.0), standing(model, "go1", height=1.0)
-    ground = ground_under(model, "go1", sg.sand())
+    ground = ground_under(model, "go1", GROUNDS["sand"]())
     for _ in range(50):
         ground.step(model, ours)
         mujoco.mj_step(model, theirs)
@@ -120,7 +120,7 @@ def test_sensors_feel_the_ground(closed):
 def test_the_callback_is_the_step():
     model = servo_model("ant", 0.002)
     one, other = (standing(model, "ant", height=0.01) for _ in range(2))
-    stepped, attached = (ground_under(model, "ant", sg.sand()) for _ in range(2))
+    stepped, attached = (ground_under(model, "ant", GROUNDS["sand"]()) for _ in range(2))
     with attached.attached(model, other):
         for k in range(300):
             one.ctrl[0] = other.ctrl[0] = 0.2 * np.sin(0.02 * k)
@@ -135,7 +135,7 @@ def test_the_callback_is_the_step():
 def test_rows_that_the_user_writes_are_the_users():
     model = servo_model("ant", 0.002)
     data = standing(model, "ant")
-    ground = ground_under(model, "ant", sg.sand())
+    ground = ground_under(model, "ant", GROUNDS["sand"]())
     foot = ground.carrier.moving[ground.carrier.feet[0].body]
     for _ in range(200):
         data.xfrc_applied[foot] = [0, 0, -20.0, 0, 0, 0]
@@ -175,7 +175,7 @@ def test_xla_is_native():
     runs = []
     for backend in ("native", "xla"):
         data = standing(model, "ant", height=0.005)
-        ground = ground_under(model, "ant", sg.sand(), backend=backend)
+        ground = ground_under(model, "ant", GROUNDS["sand"](), backend=backend)
         for _ in range(60):
             ground.step(model, data)
         runs.append((data.qpos.copy(), ground.wrenches.copy()))
@@ -288,7 +288,7 @@ def test_models_that_it_cannot_serve_are_refused():
 def test_bad_states_are_named():
     model = servo_model("ant", 0.002)
     data = standing(model, "ant")
-    ground = ground_under(model, "ant", sg.sand())
+    ground = ground_under(model, "ant", GROUNDS["sand"]())
     with pytest.raises(OptionError, match="no step"):
         _ = ground.wrenches
     ground.step(model, data)
