@@ -1,5 +1,6 @@
 """Test configuration: double precision, a compilation cache kept between runs, and shared fixtures."""
 
+import ctypes
 import gc
 import os
 from pathlib import Path
@@ -28,6 +29,26 @@ array_checks.install()  # before softground is imported
 jax.config.update("jax_enable_x64", True)
 # Our functions are many and small: all are kept (the default is those of 1 s), so that the workers share them.
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+
+
+GREATEST_MEMORY = 3e9
+"""B that a test process may hold before it forgets what it has compiled: all of it together takes 10 GB."""
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Between files, since tests of one file share what they compile."""
+    if nextitem is not None and nextitem.path != item.path and _memory() > GREATEST_MEMORY:
+        jax.clear_caches()
+        gc.collect()
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc keeps what was freed otherwise
+        if trim is not None:
+            trim(0)
+
+
+def _memory() -> float:
+    """Bytes that this process holds; 0 where the system does not say."""
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.is_file() else 0.0
 
 
 def pytest_sessionfinish() -> None:

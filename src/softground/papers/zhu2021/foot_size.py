@@ -22,6 +22,7 @@ from matplotlib.figure import Figure
 
 from softground.arrays import Array
 from softground.bridges.side_pictures import blank
+from softground.media import WrenchSpace
 from softground.media.named import REFERENCE_FOOT, sand
 from softground.media.similar_feet import SimilarFeet, scaled_foot
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video, below
@@ -168,6 +169,7 @@ def physics() -> Callable[[Float[Array, ""]], Physics]:
     """Robot and ground as a differentiable function of the size of the feet."""
     robot = gaits.robot()
     space = medium_for_planning(robot, Ground(sand(STRENGTH)))
+    assert isinstance(space, WrenchSpace)  # as sand's is
     return lambda size: Physics(weighing(robot, size), jax.vmap(scaled_foot, (0, None))(space, size))
 
 
