@@ -1,6 +1,8 @@
 """Soft ground inside of MuJoCo: what is MuJoCo's stays MuJoCo's, what is the user's the user's, and what is refused."""
 
+import gc
 import re
+import weakref
 from pathlib import Path
 
 import mujoco
@@ -99,6 +101,45 @@ def test_one_ground_may_serve_several_robots():
             ground.step(model, data)
     for data, qpos in zip(several, alone, strict=True):
         np.testing.assert_array_equal(data.qpos, qpos)
+
+
+@pytest.mark.parametrize("backend", ["native", "xla"])
+def test_data_that_nobody_has_any_more_is_freed(backend):
+    """But for that of the last step, which `ground.here` and `ground.torques` tell of."""
+    model = servo_model("ant", 0.002)
+    ground = ground_under(model, "ant", sg.foam(), backend=backend)
+    several = [standing(model, "ant") for _ in range(3)]
+    for data in (*several, several[0]):
+        ground.step(model, data)
+    time = several[0].time
+    kept = [weakref.ref(data) for data in several]
+    del data, several
+    gc.collect()
+    assert [ref() is not None for ref in kept] == [True, False, False]
+    assert ground.here[0] == time
+    ground.step(model, another := standing(model, "ant"))
+    gc.collect()
+    assert all(ref() is None for ref in kept)
+    assert ground.here[0] == another.time
+
+
+def test_damping_may_change_between_steps():
+    """Euler's step takes it implicitly: a ground made after the change does what one made before does."""
+    model = servo_model("ant", 0.002)
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    ground = ground_under(model, "ant", sg.foam())
+    one = standing(model, "ant")
+    ground.step(model, one)
+    model.dof_damping[6:] *= 30
+    fresh, other = ground_under(model, "ant", sg.foam()), standing(model, "ant")
+    one.qpos[:] = other.qpos
+    one.qvel[:] = other.qvel[:] = np.repeat([0.0, 1.0], [6, 8])
+    ground.reset(one)
+    for _ in range(20):
+        ground.step(model, one)
+        fresh.step(model, other)
+        assert np.abs(ground.last.jacobian @ (one.qvel - ground.last.velocity)).max() < 1e-9
+    np.testing.assert_allclose(one.qvel, other.qvel, atol=1e-9)
 
 
 def test_sensors_feel_the_ground(closed):
@@ -296,9 +337,24 @@ def test_bad_states_are_named():
     with pytest.raises(OptionError, match=r"data.qvel must be finite, got \[nan\] at entries \[3\]"):
         ground.step(model, data)
     data.qvel[3] = 0.0
+    for field, where, entry in (("xfrc_applied", (2, 1), r"\(2, 1\)"), ("qfrc_applied", 7, "7")):
+        time, forces = data.time, getattr(data, field)
+        forces[where] = np.nan
+        for what in (ground.step, ground.forward):
+            with pytest.raises(OptionError, match=rf"data\.{field} must be finite, got \[nan\] at entries \[{entry}\]"):
+                what(model, data)
+        assert data.time == time  # MuJoCo has not reset it
+        forces[where] = 0.0
     ground.step(model, data)  # nothing was lost
     with pytest.raises(OptionError, match="another model"):
         ground.step(build(robot("ant").recipe).model, data)
+    with pytest.raises(OptionError, match=r"data is of another model than ant: nq = 19 \(not 15\), nv = 18 \(not 14\)"):
+        ground.step(model, mujoco.MjData(servo_model("go1", 0.002)))
+    with pytest.raises(OptionError, match=r"needs a mujoco\.MjData, got MjModel"):
+        ground.step(model, model)
+    data.qfrc_applied[6] = 1e100
+    with pytest.raises(SoftgroundError, match=r"MuJoCo met numbers that are too large.*has reset the state"):
+        ground.step(model, data)
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
     with pytest.raises(OptionError, match="integrator has changed"):
         ground.step(model, data)

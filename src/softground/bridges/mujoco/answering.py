@@ -69,11 +69,11 @@ class Rates:
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData):
         nv = model.nv
+        self.factor = 1.0
         if model.opt.integrator == EULER:
             self.rows = self.columns = np.arange(nv)
-            off = model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_EULERDAMP)
-            damping = np.zeros(nv) if off or _undamped(model) else model.dof_damping
-            self.values = -np.array(damping, dtype=float)
+            self.values = model.dof_damping  # where it is: it may be changed between two steps
+            self.factor = 0.0 if damping_flags(model) else -1.0
             return
         holder = model if hasattr(model, "D_rownnz") else data  # which of them it is has changed between versions
         self.rows = np.repeat(np.arange(nv), holder.D_rownnz)
@@ -88,7 +88,7 @@ class Rates:
         used = np.flatnonzero(self.columns >= 0)
         rows, columns = self.rows[used], self.columns[used]
         one_sided = not (columns > rows).any()
-        dense = jnp.zeros((nv, nv)).at[rows, columns].set(values[used])
+        dense = jnp.zeros((nv, nv)).at[rows, columns].set(self.factor * values[used])
         return dense + jnp.tril(dense, -1).T if one_sided else (dense + dense.T) / 2
 
 
@@ -268,6 +268,10 @@ def is_affine(model: mujoco.MjModel) -> bool:
     return not (curved or fluid or others or model.opt.integrator == IMPLICIT)
 
 
-def _undamped(model: mujoco.MjModel) -> bool:
-    bit = getattr(mujoco.mjtDisableBit, "mjDSBL_DAMPER", getattr(mujoco.mjtDisableBit, "mjDSBL_PASSIVE", None))
-    return bit is not None and bool(model.opt.disableflags & int(bit))
+DAMPER = getattr(mujoco.mjtDisableBit, "mjDSBL_DAMPER", getattr(mujoco.mjtDisableBit, "mjDSBL_PASSIVE", 0))
+WITHOUT_DAMPING = int(mujoco.mjtDisableBit.mjDSBL_EULERDAMP) | int(DAMPER)
+
+
+def damping_flags(model: mujoco.MjModel) -> int:
+    """Those flags of `opt.disableflags` that are set and take joint damping out of Euler's step."""
+    return int(model.opt.disableflags) & WITHOUT_DAMPING

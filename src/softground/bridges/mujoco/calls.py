@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -19,14 +20,19 @@ Call = tuple[str, tuple[Any, ...]]
 
 
 def one_by_one(calls: Sequence[Call]) -> Callable[[], None]:
-    """The calls through MuJoCo's bindings."""
-    functions = [(getattr(mujoco, name), arguments) for name, arguments in calls]
+    """The calls through MuJoCo's bindings. They keep no `MjData` alive, as those through its library do not."""
+    functions = [(getattr(mujoco, name), [_found(one) for one in arguments]) for name, arguments in calls]
 
     def run() -> None:
         for function, arguments in functions:
-            function(*arguments)
+            function(*(find() for find in arguments))
 
     return run
+
+
+def _found(argument: Any) -> Callable[[], Any]:
+    """A function that says what an argument is."""
+    return weakref.ref(argument) if isinstance(argument, mujoco.MjData) else lambda: argument
 
 
 def at_once(calls: Sequence[Call]) -> Callable[[], None]:

@@ -5,15 +5,17 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import mujoco
 import numpy as np
 
 from softground.bridges.mujoco.answering import integrator_of
-from softground.bridges.mujoco.carrying import Posture, carrier_of
+from softground.bridges.mujoco.carrying import Posture, carrier_of, model_name
 from softground.bridges.mujoco.floor import refuse_floor
 from softground.bridges.mujoco.options import check_options, soft_ground
 from softground.bridges.mujoco.programs import Programs
@@ -71,6 +73,7 @@ class Ground:
         self._programs = Programs(model, self.ground, self.carrier, solver, backend)
         self._tolerance, self._most_rounds = float(tolerance), int(rounds)
         self._beside: dict[int, Stepping] = {}
+        self._alive: dict[int, Any] = {}  # references that do not keep data alive
         self._last: Stepping | None = None
 
     @property
@@ -110,8 +113,8 @@ class Ground:
             if before is not None:
                 before(_model, _data)
             if _data._address == data._address:
+                self._turn_to(beside, data)
                 beside.meet()
-                self._last = beside
 
         mujoco.set_mjcb_passive(passive)
         try:
@@ -212,11 +215,41 @@ class Ground:
             raise OptionError("this ground was made for another model: make one for each, Ground(model, ...)")
         beside = self._beside.get(data._address)
         if beside is None:
+            _check_data(model, data)
             beside = Stepping(self._programs, model, data, self._tolerance, self._most_rounds)
             self._beside[data._address] = beside
-        beside.model, beside.data = model, data
-        self._last = beside
+            self._alive[data._address] = weakref.ref(data, partial(self._forget, data._address))
+        self._turn_to(beside, data)
+        beside.model = model
         return beside
+
+    def _turn_to(self, beside: Stepping, data: mujoco.MjData) -> None:
+        """Keep the data of the last step, and no other, alive."""
+        if self._last is not beside:
+            if self._last is not None:
+                self._last.data = None
+            self._last = beside
+        beside.data = data
+
+    def _forget(self, address: int, _: Any) -> None:
+        """Nobody has the data at an address any more."""
+        self._beside.pop(address, None)
+        self._alive.pop(address, None)
+
+
+def _check_data(model: mujoco.MjModel, data: mujoco.MjData) -> None:
+    """OptionError for data of another model."""
+    if not isinstance(data, mujoco.MjData):
+        raise OptionError(f"a step needs a mujoco.MjData, got {type(data).__name__}")
+    names = {"nq": "qpos", "nv": "qvel", "nu": "ctrl", "na": "act", "nbody": "xpos"}
+    theirs = {name: len(getattr(data, array)) for name, array in names.items()}
+    ours = {name: int(getattr(model, name)) for name in names}
+    if theirs != ours or data.signature != model.signature:
+        sizes = ", ".join(f"{name} = {theirs[name]} (not {ours[name]})" for name in names if theirs[name] != ours[name])
+        raise OptionError(
+            f"this data is of another model than {model_name(model)}: {sizes or 'of the same sizes, compiled apart'}. "
+            "Make data of its own: mujoco.MjData(model)"
+        )
 
 
 def _check_model(model: mujoco.MjModel) -> None:

@@ -14,13 +14,18 @@ from math import isfinite
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import mujoco
 import numpy as np
+from jaxtyping import Float
 
+from softground.arrays import Array
 from softground.bridges.mujoco.agreeing import End, Leap, apart, is_careful, leap
 from softground.bridges.mujoco.answering import (
+    WITHOUT_DAMPING,
     Limited,
     constraint_stiffness,
+    damping_flags,
     full_mass,
     integrator_of,
     is_affine,
@@ -35,14 +40,19 @@ STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
 """What an integrator changes: time, positions, velocities, activations, and what plugins and delays remember."""
 
 
+TOLD = "qpos", "qvel", "xfrc_applied", "qfrc_applied"
+"""Fields of mjData with which a step begins, in which what is not finite would make MuJoCo reset its state."""
+
+
 class Stepping:
     """What the ground keeps beside one MjData, and the steps that it takes with it."""
 
     def __init__(
         self, programs: Programs, model: mujoco.MjModel, data: mujoco.MjData, tolerance: float, most_rounds: int
     ):
-        self.programs, self.model, self.data, self.opt = programs, model, data, model.opt
-        self.affine, self.integrator = is_affine(model), int(model.opt.integrator)
+        self.programs, self.model, self.opt = programs, model, model.opt
+        self.data: Any = data  # None while steps are taken beside others; all else here keeps arrays of it alone
+        self.affine, self.integrator, self.flags = is_affine(model), int(model.opt.integrator), damping_flags(model)
         self.touched = np.array(programs.carrier.touched)
         self.state = np.empty(mujoco.mj_stateSize(model, STATE))
         self.rounds, self.most_rounds, self.time = 0, most_rounds, data.time
@@ -60,6 +70,10 @@ class Stepping:
         comparing = programs.small(apart, ends)
         self.apart: Any = comparing.results()
         self.compare = comparing.bound(ends, self.apart)
+        told = tuple(getattr(data, name) for name in TOLD)
+        summing = programs.small(squares, told)
+        self.squares: Any = summing.results()
+        self.sum_squares = summing.bound(told, self.squares)
         self.exact = True  # the last step's ends need no comparison
         now = End(self.given.pushed, data.qvel, self.apart.off)
         before: Any = End(*(np.copy(part) for part in now))
@@ -114,20 +128,23 @@ class Stepping:
         call()
 
     def check_state(self) -> None:
-        """OptionError where the state is not finite; a clock that went back makes the ground forget."""
+        """OptionError where state or forces are not finite; a clock that went back makes the ground forget."""
         data = self.data
-        q, v = data.qpos, data.qvel
-        if not isfinite(q.dot(q) + v.dot(v)):
+        self.sum_squares()
+        if not isfinite(self.squares):
             _refuse_state(self.model, data)
         if data.time < self.time:
             self.reset()
-        self.pending = False
+        self.time, self.pending = data.time, False
 
     def solve(self) -> None:
         """Take the step from positions and velocities to its end; `back` undoes the last part."""
         data, opt, push = self.data, self.opt, self.push
-        if opt.integrator != self.integrator:
-            raise OptionError("model.opt.integrator has changed since the ground was made: make a new one")
+        if opt.integrator != self.integrator or opt.disableflags & WITHOUT_DAMPING != self.flags:
+            raise OptionError(
+                "model.opt.integrator has changed since the ground was made, or a flag that switches damping off: make "
+                "a new ground"
+            )
         self.given.dt[()] = opt.timestep
         self.begin()
         self.read_constraints()
@@ -178,6 +195,11 @@ class Stepping:
 
     def commit(self) -> None:
         """The step is over: what the ground remembers from here on."""
+        if self.data.time <= self.time:
+            raise SoftgroundError(
+                f"in the step at {self.time:g} s MuJoCo met numbers that are too large or not finite, and has reset "
+                "the state: see data.warning"
+            )
         self.now = 1 - self.now
         self.time = self.data.time
 
@@ -211,17 +233,23 @@ class Stepping:
         self.time, self.pending = data.time, False
 
 
+def squares(*arrays: Float[Array, "..."]) -> Float[Array, ""]:
+    """Their sum, which is not finite if a number is not."""
+    return sum(((array * array).sum() for array in arrays), jnp.zeros(()))
+
+
 def _copies(to: Iterable[Any], of: Iterable[Any]) -> list[Call]:
     """Calls that copy arrays."""
     return [("mju_copy", (a.reshape(-1), b.reshape(-1))) for a, b in zip(to, of, strict=True)]
 
 
 def _refuse_state(model: mujoco.MjModel, data: mujoco.MjData) -> None:
-    for name in ("qpos", "qvel"):
+    for name in TOLD:
         values = getattr(data, name)
-        where = np.flatnonzero(~np.isfinite(values)).tolist()
-        if where:
+        found = ~np.isfinite(values)
+        if found.any():
+            where = [tuple(entry) if len(entry) > 1 else entry[0] for entry in np.argwhere(found).tolist()]
             raise OptionError(
-                f"{model_name(model)}: data.{name} must be finite, got {values[where]} at entries {where} "
+                f"{model_name(model)}: data.{name} must be finite, got {values[found]} at entries {where} "
                 f"(time {data.time:g} s)"
             )
