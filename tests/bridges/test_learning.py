@@ -1,19 +1,24 @@
 """Trainers that people have, on the environments: rsl_rl's runner, our training by its PPO, Brax's PPO."""
 
+import copy
 import json
+import sys
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 torch = pytest.importorskip("torch", reason="training needs softground[rl]")
 pytest.importorskip("rsl_rl", reason="training needs softground[rl]")
 
 from softground.bridges.checkpoint import load_checkpoint, save_checkpoint  # noqa: E402
 from softground.bridges.rsl_rl import RslRlEnv, Settings, Training, train  # noqa: E402
-from softground.envs import Policy, make  # noqa: E402
+from softground.cli import app  # noqa: E402
+from softground.envs import TASKS, Grounds, Policy, make  # noqa: E402
 from softground.errors import FileFormatError, OptionError  # noqa: E402
+from softground.runs import Run  # noqa: E402
 
 from ..envs.env_cases import FOOT  # noqa: E402
 
@@ -70,10 +75,50 @@ def test_a_training_leaves_a_policy_and_goes_on_from_its_checkpoint(tmp_path):
         np.testing.assert_array_equal(biases, old_biases)
     actor, states = resumed.ppo.get_policy(), resumed.env.get_observations()
     np.testing.assert_allclose(policy(states["state"].numpy()), actor(states).detach(), atol=1e-5)
-    with pytest.raises(OptionError, match="another settings"):
-        Training(ENV, Settings(robots=4, steps=3, hidden=(4,))).resume(tmp_path / "checkpoint.npz")
+    for ground, settings, message in (
+        (ENV.grounds, Settings(robots=4, steps=3, hidden=(4,)), "another settings"),
+        (Grounds("foam", ENV.grounds.ranges), SETTINGS, r"another ground \(sand, not foam\): go on with the same"),
+        (Grounds("sand", {"strength": 2.0}), SETTINGS, r"another vary \({'strength': \[1.0, 4.0\]}, not"),
+    ):
+        other = copy.copy(ENV)
+        other.grounds = ground
+        with pytest.raises(OptionError, match=message):
+            train(other, tmp_path, settings, iterations=3, resume=True)
     with pytest.raises(OptionError, match="how long to train"):
         train(ENV, tmp_path / "other", SETTINGS)
+
+
+def test_the_commands_train_resume_and_play(tmp_path, monkeypatch):
+    """As users call them, in single precision; playing imports nothing of the trainer."""
+    monkeypatch.setitem(TASKS, "foot", FOOT)
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments, code=0):
+        with jax.enable_x64(False):
+            result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        assert result.exit_code == code, result.output
+        return result
+
+    begun = call("train", "foot", "--ground", "sand", "--out", "new", "--robots", 4, "--iterations", 1)
+    assert "ground: sand, with strength=1:4" in begun.stderr
+    card = json.loads(
+        call("train", "foot", "--out", "new", "--robots", 4, "--iterations", 2, "--resume", "--json").stdout
+    )
+    assert card["ground"] == "sand"
+    assert card["vary"] == {"strength": [1.0, 4.0]}
+    assert card["actions"] == 2 * Settings(robots=4).samples
+    refused = call("train", "foot", "--ground", "foam", "--out", "new", "--robots", 4, "--resume", code=2)
+    assert "another ground (sand, not foam)" in refused.stderr
+    for trainer in ("torch", "rsl_rl", "tensordict", "softground.bridges.rsl_rl"):
+        monkeypatch.setitem(sys.modules, trainer, None)
+    judged = ["play", "new/policy.npz", "--ground", "sand", "--episodes", 4]
+    row = json.loads(call(*judged, "--json").stdout)["grounds"]["sand"]
+    assert row["vary"] == card["vary"]
+    assert row["episodes"] == 4
+    assert "sand strength=1:4" in call(*judged).stdout
+    walked = call("play", "new/policy.npz", "--command", "0.1,0,0", "--seconds", 0.1, "--out", "walk.nc", "--json")
+    assert json.loads(walked.stdout)["steps"] == 20
+    assert Run.load("walk.nc").sizes["time"] == 20
 
 
 def test_checkpoints_give_back_what_was_saved_and_nothing_else(tmp_path):

@@ -167,6 +167,17 @@ def test_parameters_of_grounds_are_drawn_from_their_ranges():
     assert float(ground.surface.slope) == 0.1
 
 
+def test_a_task_brings_its_ranges_to_its_own_ground_and_to_no_other():
+    """Sand named is the task's sand: at its strength of 1, as measured, Go1 tips over while standing."""
+    go1 = TASKS["go1"]
+    assert make("go1", "sand", backend="xla").grounds.ranges == make(go1, backend="xla").grounds.ranges == go1.vary
+    assert make("robosimian", "sand", backend="xla").grounds.ranges == {"strength": (2.0, 2.0)}
+    assert make(FOOT, "sand", {}, backend="xla").grounds.ranges == {}
+    assert make(FOOT, "sand", {"slope": 0.1}, backend="xla").grounds.ranges == {"slope": (0.1, 0.1)}
+    for other in ("foam", sg.sand(2.0), sg.Ground(sg.sand())):
+        assert make(FOOT, other, backend="xla").grounds.ranges == {}
+
+
 @pytest.mark.parametrize(
     ("make_it", "message"),
     [

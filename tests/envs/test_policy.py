@@ -50,6 +50,26 @@ def test_other_files_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"weights_1": None}, r"not a whole policy file \(missing: weights_1\): write it again"),
+        ({"mean": None, "weights_9": np.zeros((1, 1))}, "missing: mean, weights_2"),
+        ({"smell": np.zeros(3)}, "strange: smell"),
+        ({"weights_0": np.full((8, SEEN), np.nan)}, "weights_0 must be finite numbers along 2 axes.*not all finite"),
+        ({"biases_1": np.zeros((MOVED, 1))}, "biases_1 must be finite numbers along 1 axes"),
+        ({"deviation": np.zeros(SEEN)}, "positive deviation for each of"),
+        ({"weights_1": np.zeros((MOVED, 5))}, "layer 1 of a policy must take 8 numbers"),
+    ],
+)
+def test_files_with_parts_missing_or_broken_are_refused(changes, message, tmp_path):
+    path = policy().save(tmp_path / "policy.npz")
+    arrays = {name: array for name, array in (dict(np.load(path)) | changes).items() if array is not None}
+    np.savez(path, **arrays)
+    with pytest.raises(FileFormatError, match=message):
+        Policy.load(path)
+
+
+@pytest.mark.parametrize(
     ("card", "message"),
     [({"task": "go1"}, "trained for the task 'go1'"), ({"observations": ["smell"]}, "now shows")],
 )

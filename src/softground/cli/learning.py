@@ -31,6 +31,7 @@ Varied = Annotated[
     typer.Option(
         "--vary",
         help="Parameter of the ground and its range, strength=1.5:8, or one value; with commas, or given again.",
+        show_default="the task's on its own ground, else none",
     ),
 ]
 
@@ -73,7 +74,8 @@ def train(
 ) -> None:
     """Train a policy for a task on a ground that differs from robot to robot, by rsl_rl's PPO (extra [rl]).
 
-    Ctrl-C ends the training and keeps what was learned.
+    On the ground that the task names (sand) its own ranges are drawn from; another is taken as it is unless --vary says
+    what differs. Ctrl-C ends the training and keeps what was learned.
     """
     check_positive(minutes=minutes, iterations=iterations, robots=robots)
     check_outputs(out / "policy.npz")
@@ -83,6 +85,8 @@ def train(
     from softground.envs import Policy, make
 
     env = make(task, ground, _ranges(vary))
+    if not (quiet or as_json):
+        _say_ground(env)
     try:
         from softground.bridges import rsl_rl
     except ModuleNotFoundError as error:
@@ -147,7 +151,8 @@ def play(
 ) -> None:
     """Judge a policy on grounds, or let it walk once under a command, for the viewer and for a video.
 
-    Needs neither the trainer nor a GPU.
+    Without --vary the ranges of the task are drawn from on its own ground (one run is in their middle), and other
+    grounds are taken as they are. Needs neither the trainer nor a GPU.
     """
     check_positive(episodes=episodes, seconds=seconds)
     if video is not None and command is None:
@@ -167,21 +172,44 @@ def play(
     if as_json:
         print(json.dumps({"policy": str(policy), "card": dict(loaded.card), "grounds": rows}))
     elif not quiet:
-        print_rows(f"{loaded.card['task']}, {episodes} episodes a ground", {k: _shown(v) for k, v in rows.items()})
+        labels = {name: f"{name} {_told(row['vary'])}".strip() for name, row in rows.items()}
+        title = f"{loaded.card['task']}, {episodes} episodes a ground, 95 % intervals"
+        print_rows(title, {labels[name]: _shown(row) for name, row in rows.items()})
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
     """What a table has room for."""
-    off = {"off_by_m/s": row["error"], "off_by_rad/s": row["turn_error"]}
-    between = f"{row['survived_low']:.2f} to {row['survived_high']:.2f}"
-    told = {name: "none" if value is None else value for name, value in off.items()}
-    return {"survived": row["survived"], "interval": between, "seconds": row["seconds"], **told}
+    shares = [100 * row[name] for name in ("survived", "survived_low", "survived_high")]
+    off = {f"off_by_{unit}": _within(row, name) for name, unit in (("error", "m/s"), ("turn_error", "rad/s"))}
+    return {"survived_%": "{:.1f} ({:.1f}-{:.1f})".format(*shares), "s": row["seconds"], **off}
+
+
+def _within(row: dict[str, Any], name: str) -> str:
+    """A mean and half of its 95 % interval."""
+    return "none" if row[name] is None else f"{row[name]:.3f} +- {row[f'{name}_half_width']:.3f}"
+
+
+def _told(ranges: dict[str, Any]) -> str:
+    """Ranges as --vary takes them."""
+    texts = [f"{name}={low:g}" if low == high else f"{name}={low:g}:{high:g}" for name, (low, high) in ranges.items()]
+    return ",".join(texts)
+
+
+def _say_ground(env: Any) -> None:
+    """What differs from robot to robot, on standard error."""
+    from rich.console import Console
+
+    told = _told(env.grounds.ranges)
+    how = f"with {told}" if env.grounds.ranges else "as it is, the same for all robots: --vary makes it differ"
+    Console(stderr=True, highlight=False).print(f"ground: {env.grounds.name}, {how}", soft_wrap=True)
 
 
 def _judged(policy: Any, ground: str, ranges: Any, slope: float, episodes: int, seconds, seed: int) -> dict:
     from softground.envs import evaluate
 
-    return evaluate(policy, _environment(policy, ground, ranges, slope), episodes, seed, seconds).summary()
+    env = _environment(policy, ground, ranges, slope)
+    varied = {name: list(span) for name, span in env.grounds.ranges.items()}
+    return {"vary": varied} | evaluate(policy, env, episodes, seed, seconds).summary()
 
 
 def _walked(
@@ -221,10 +249,13 @@ def _walked(
 def _environment(policy: Any, ground: str, ranges: Any, slope: float) -> Any:
     import numpy as np
 
-    from softground.envs import make
+    from softground.envs import TASKS, make
 
+    task = policy.card.get("task", "")
+    if ranges is None and task in TASKS:
+        ranges = TASKS[task].ranges_on(ground)
     inclined = {"slope": np.deg2rad(slope)} if slope else {}
-    return make(policy.card.get("task", ""), ground, (ranges or {}) | inclined)
+    return make(task, ground, (ranges or {}) | inclined)
 
 
 def _ranges(given: list[str] | None) -> dict[str, Any] | None:

@@ -66,9 +66,10 @@ class State(eqx.Module):
 class Environment:
     """A task on a ground.
 
-    ground: a name, a medium or an `sg.Ground`; vary: ranges of its parameters, drawn for every episode (`Grounds`).
-    Both are the task's own if they are not given. backend: as of `Simulator`; "auto" is native code where it can be
-    made. Not a pytree: `jax.jit(env.step)` closes over it.
+    ground: a name, a medium or an `sg.Ground`, by default the task's. vary: ranges of its parameters, drawn for every
+    episode (`Grounds`), in place of the task's own, which hold for the ground that the task names; any other is taken
+    as it is. backend: as of `Simulator`; "auto" is native code where it can be made. Not a pytree: `jax.jit(env.step)`
+    closes over it.
     """
 
     def __init__(
@@ -80,8 +81,7 @@ class Environment:
     ):
         self.task = task
         robot = Robot.load(task.robot, lock=task.lock, posture=task.posture)
-        own = dict(task.vary) if ground is None and vary is None else {}
-        self.grounds = Grounds(ground or task.ground, own if vary is None else vary, robot)
+        self.grounds = Grounds(ground or task.ground, task.ranges_on(ground) if vary is None else vary, robot)
         on_cpu = jax.default_backend() == "cpu"
         solver = Newton() if on_cpu else BatchNewton()
         simulator = Simulator(robot, self.grounds.ground, task.dt, solver=solver, backend=backend)

@@ -118,9 +118,12 @@ class Policy(eqx.Module):
                 f"{path} is a {about.get('format', 'file of another kind')}, and this version reads {FORMAT}: train "
                 "it again, or use the version of softground that wrote it"
             )
-        count = sum(name.startswith("weights_") for name in arrays)
-        layers = [(arrays[f"weights_{k}"], arrays[f"biases_{k}"]) for k in range(count)]
-        return cls(arrays["mean"], arrays["deviation"], layers, about["activation"], about["bound"], about["card"])
+        _check_arrays(path, arrays, about)
+        layers = [(arrays[f"weights_{k}"], arrays[f"biases_{k}"]) for k in range((len(arrays) - 2) // 2)]
+        try:
+            return cls(arrays["mean"], arrays["deviation"], layers, about["activation"], about["bound"], about["card"])
+        except OptionError as error:
+            raise FileFormatError(f"{path} is not a sound policy file: {error}") from error
 
     def check_fits(self, env: Environment) -> None:
         """OptionError unless the policy was made for what this environment shows and takes."""
@@ -136,6 +139,29 @@ class Policy(eqx.Module):
             )
         if len(self.layers[-1][1]) != env.action_size:
             raise OptionError(f"this policy moves {len(self.layers[-1][1])} joints, {task} has {env.action_size}")
+
+
+def _check_arrays(path: Any, arrays: Mapping[str, np.ndarray], about: Mapping[str, Any]) -> None:
+    """FileFormatError for parts that are missing or that no network could have."""
+    count = max(1, *(sum(name.startswith(kind) for name in arrays) for kind in ("weights_", "biases_")))
+    axes = {"mean": 1, "deviation": 1}
+    axes |= {f"{kind}_{k}": number for k in range(count) for kind, number in (("weights", 2), ("biases", 1))}
+    missing = [name for name in axes if name not in arrays]
+    missing += [name for name in ("activation", "bound", "card") if name not in about]
+    strange = [name for name in arrays if name not in axes]
+    if missing or strange:
+        told = [f"{what}: {', '.join(names)}" for what, names in (("missing", missing), ("strange", strange)) if names]
+        raise FileFormatError(f"{path} is not a whole policy file ({'; '.join(told)}): write it again")
+    for name, array in arrays.items():
+        if array.ndim != axes[name] or array.dtype.kind != "f" or not np.isfinite(array).all():
+            raise FileFormatError(
+                f"{path}: {name} must be finite numbers along {axes[name]} axes, got {array.dtype} of {array.shape}"
+                f"{', not all finite' if array.dtype.kind == 'f' else ''}: the training failed, or the file was changed"
+            )
+    if not (arrays["deviation"] > 0).all() or len(arrays["deviation"]) != len(arrays["mean"]):
+        raise FileFormatError(
+            f"{path}: there must be a positive deviation for each of {len(arrays['mean'])} observations"
+        )
 
 
 class _Card(dict):

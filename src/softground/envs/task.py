@@ -80,7 +80,7 @@ class Task:
     lock: tuple[str, ...] = ()  # joints that are welded, * allowed
     posture: str | None = None  # a keyframe of the model; None: the robot's own posture
     push: float = 0.0  # m/s, +-: sudden change of the base's horizontal velocity as a command is drawn
-    vary: Mapping[str, Range] = field(default_factory=dict)  # parameters of the ground and their ranges, for training
+    vary: Mapping[str, Range] = field(default_factory=dict)  # parameters of `ground` and their ranges, for training
     ground: str = "sand"
 
     def __post_init__(self):
@@ -102,3 +102,16 @@ class Task:
     def actions(self) -> int:
         """In an episode, at most."""
         return round(self.seconds / self.period)
+
+    def ranges_on(self, ground: object = None) -> dict[str, Range]:
+        """Parameters that vary on a ground for which nobody says what does: the task's own on the one that it names.
+
+        Ranges hold for a robot on one kind of ground: what carries it on sand says nothing about foam. Another ground
+        is taken as it is.
+
+        >>> import softground as sg
+        >>> sg.envs.TASKS["go1"].ranges_on("sand"), sg.envs.TASKS["go1"].ranges_on("foam")
+        ({'strength': (1.5, 8.0)}, {})
+        """
+        own = ground is None or (isinstance(ground, str) and ground == self.ground)
+        return dict(self.vary) if own else {}

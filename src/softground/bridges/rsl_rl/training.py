@@ -139,13 +139,10 @@ class Training:
         """The policy so far."""
         env = self.env.env
         card = {
-            "task": env.task.name,
+            **_about(self.env.env.env, self.settings),
             "observations": list(env.task.observations),
-            "ground": env.grounds.name,
-            "vary": {name: list(span) for name, span in env.grounds.ranges.items()},
             "trainer": f"rsl-rl-lib {importlib.metadata.version('rsl-rl-lib')}",
             "softground": importlib.metadata.version("softground"),
-            "settings": asdict(self.settings),
             "device": jax.devices()[0].device_kind,
             "seed": self.seed,
             "actions": self.actions,
@@ -155,9 +152,7 @@ class Training:
 
     def save(self, path: str | Path) -> Path:
         """Write a checkpoint, from which `resume` goes on."""
-        content = {
-            "task": self.env.env.task.name,
-            "settings": asdict(self.settings),
+        content = _about(self.env.env.env, self.settings) | {
             "iterations": self.iterations,
             "seconds": self.seconds,
             "seed": self.seed,
@@ -167,14 +162,7 @@ class Training:
 
     def resume(self, path: str | Path) -> None:
         """Go on from a checkpoint; robots begin new episodes."""
-        content = load_checkpoint(Path(path))
-        mine = {"task": self.env.env.task.name, "settings": _as_json(asdict(self.settings))}
-        for name, value in mine.items():
-            if _as_json(content[name]) != value:
-                raise OptionError(
-                    f"{path} is of a training with another {name} ({content[name]}, not {value}): go on with the same, "
-                    "or begin anew in another folder"
-                )
+        content = _checkpoint_of(Path(path), self.env.env.env, self.settings)
         self.ppo.load(content["ppo"], None, True)
         self.iterations, self.seconds = content["iterations"], content["seconds"]
         torch.manual_seed(self.seed + self.iterations)  # not the same numbers once more
@@ -206,12 +194,14 @@ def train(
     if iterations is None and seconds is None:
         raise OptionError("say how long to train: iterations=..., or seconds=...")
     folder = Path(folder)
-    training = Training(env, settings, seed)
     checkpoint, result = folder / "checkpoint.npz", folder / "policy.npz"
     if resume:
-        training.resume(checkpoint)
+        _checkpoint_of(checkpoint, env, settings or Settings())  # before minutes are spent on compiling
     elif checkpoint.exists():
         raise OptionError(f"{checkpoint} is there already: resume from it, or choose another folder")
+    training = Training(env, settings, seed)
+    if resume:
+        training.resume(checkpoint)
 
     def keep() -> None:
         training.save(checkpoint)
@@ -234,6 +224,29 @@ def train(
         pass
     keep()
     return result
+
+
+def _about(env: Environment, settings: Settings) -> dict[str, Any]:
+    """What a training that goes on must have in common with the one that was begun."""
+    return {
+        "task": env.task.name,
+        "ground": env.grounds.name,
+        "vary": {name: list(span) for name, span in env.grounds.ranges.items()},
+        "settings": asdict(settings),
+    }
+
+
+def _checkpoint_of(path: Path, env: Environment, settings: Settings) -> dict[str, Any]:
+    """What a checkpoint holds; OptionError for one of another training."""
+    content = load_checkpoint(path)
+    for name, mine in _about(env, settings).items():
+        kept, value = _as_json(content.get(name)), _as_json(mine)
+        if kept != value:
+            raise OptionError(
+                f"{path} is of a training with another {name} ({kept}, not {value}): go on with the same, or begin "
+                "anew in another folder"
+            )
+    return content
 
 
 def policy_of(model: torch.nn.Module, card: dict[str, Any]) -> Policy:
