@@ -11,7 +11,7 @@ from softground.errors import ExperimentError
 from softground.experiments.rigs.dem import Container, Grains
 from softground.simulation import Ground
 from softground.surfaces import Plane
-from softground.validation.walk_in_grains import Given, landings_of, walk_in_grains
+from softground.validation.walk_in_grains import Given, Pose, landing, walk_in_grains
 
 COARSE = Grains(radius=0.0125)
 BOX = Container(length=0.45, width=0.36, fill=0.2)
@@ -60,9 +60,11 @@ def test_grains_carry_the_robot(pressed):
     assert np.isfinite(list(walked.differences().values())).all()
 
 
-def test_where_feet_land(pressed):
-    (landing,) = landings_of(pressed[1].law)
-    assert landing(0.1) == pytest.approx(0.0, abs=0.02)
+def test_where_feet_land():
+    """Straight on, at 45 degrees; no further ahead than a tenth of a metre."""
+    high, lower = Pose(0.2, 0.05, 0.0), Pose(0.21, 0.04, 0.0)
+    assert landing(high, lower, 0.04) == pytest.approx(0.25)
+    assert landing(high, Pose(0.3, 0.049, 0.0), 0.049) == pytest.approx(0.4)
 
 
 def test_what_cannot_walk_in_grains_is_refused():
@@ -70,5 +72,6 @@ def test_what_cannot_walk_in_grains_is_refused():
     with pytest.raises(ExperimentError, match="level ground"):
         walk_in_grains(slope, None, slope.initial_state(), 0.01, COARSE)
     level = sg.Simulator(sg.Robot.load("foot"), sg.beads(), 0.001)
-    with pytest.raises(ExperimentError, match="never comes near"):
-        walk_in_grains(level, None, level.initial_state(height=1.0), 0.01, COARSE, [1], BOX)
+    deep = level.initial_state(height=-0.5)
+    with pytest.raises(ExperimentError, match="too deep"):
+        walk_in_grains(level, None, deep, 0.01, COARSE, [1], BOX)

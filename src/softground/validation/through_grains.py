@@ -108,9 +108,7 @@ def steps_of(run: Run, feet: Sequence[str] | None = None, each: int = 1) -> list
         if not isinstance(shape, Cylinder | Box):
             raise ExperimentError(f"the DEM rig drives cylinders and boxes, foot {name} is {shape!r}")
         mine = [
-            (first, last)
-            for first, last in stances_near_ground(depth[:, foot])
-            if _whole(time, depth[:, foot], first, last)
+            (first, last) for first, last in _near_ground(depth[:, foot]) if _whole(time, depth[:, foot], first, last)
         ]
         for first, last in mine[1 : 1 + each] or mine[:each]:
             found.append(
@@ -129,7 +127,7 @@ def steps_of(run: Run, feet: Sequence[str] | None = None, each: int = 1) -> list
     return found
 
 
-def stances_near_ground(depth: np.ndarray) -> list[tuple[int, int]]:
+def _near_ground(depth: np.ndarray) -> list[tuple[int, int]]:
     """First and last row of every time that the foot is lower than `ABOVE`."""
     low = np.concatenate([[False], depth > -ABOVE, [False]])
     edges = np.flatnonzero(np.diff(low.astype(int)))

@@ -17,6 +17,7 @@ its place.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -39,10 +40,12 @@ from softground.runs.verdict import FALLEN, FallWatch
 from softground.simulation import Ground, Simulator, State
 from softground.simulation.controllers import TorqueSequence, as_controller
 from softground.surfaces import Plane
-from softground.validation.through_grains import HEADROOM, ROOM, SHANK, stances_near_ground
+from softground.validation.through_grains import HEADROOM, ROOM, SHANK
 
 PERIOD = 1e-3
 """Of a turn, s."""
+LOOK_EVERY = 10
+"""Turns between two looks whether the robot has fallen."""
 PLANAR = COMPONENTS["planar"]
 
 
@@ -87,11 +90,11 @@ class Pose(NamedTuple):
 
 
 class FootInGrains:
-    """A foot and its bed: laid when the foot comes down, gone when it is out of the grains."""
+    """A foot and its bed: laid where the foot comes down, gone when it is out of the grains."""
 
-    def __init__(self, name: str, rig: DemRig, seeds: Sequence[int], landing: Callable[[float], float], period: float):
-        self.name, self.rig, self.landing, self.period = name, rig, landing, period
-        self._seeds, self._beds = list(seeds), 0
+    def __init__(self, name: str, rig: DemRig, seeds: Sequence[int], period: float):
+        self.name, self.rig, self.period = name, rig, period
+        self._seeds, self._laid = list(seeds), 0
         self._box: GrainBox | None = None
         self._carried: CarriedFoot | None = None
         self._origin = np.zeros(3)  # of the box's axes, world
@@ -102,65 +105,78 @@ class FootInGrains:
     def __exit__(self, *_) -> None:
         self._leave()
 
+    @property
+    def reach(self) -> float:
+        """From the sole's centre to its edge, m."""
+        return self.rig.foot.extent[0] / 2
+
     def lowest(self, pose: Pose) -> float:
         """Height of the sole's lower edge over the surface, m."""
-        return pose.z - self.rig.foot.extent[0] / 2 * abs(np.sin(pose.pitch))
+        return pose.z - self.reach * abs(np.sin(pose.pitch))
 
-    def begin(self, pose: Pose, time: float) -> np.ndarray:
+    def begin(self, pose: Pose) -> np.ndarray:
         """The wrench (3,) at the start."""
-        if self.lowest(pose) < 0:
-            self._lay(pose, time)
-            return self._to(pose)
-        return np.zeros(3)
+        if self.lowest(pose) >= 0:
+            return np.zeros(3)
+        self._lay(pose, pose.x)
+        return self._to(pose)
 
-    def moved(self, before: Pose, after: Pose, time: float) -> np.ndarray:
-        """The wrench (fx, fz, ty; N, N m about the sole's centre) at the end of a turn that ends at `time` (s)."""
+    def moved(self, before: Pose, after: Pose) -> np.ndarray:
+        """The wrench (fx, fz, ty; N, N m about the sole's centre) at the end of a turn in which the foot moved so."""
         if self._carried is None:
-            bed = self.rig.bed(self._seed)
+            bed = self.rig.bed(self._next_seed)
             above = bed.top - bed.surface + self.rig.grains.radius
             if after.z >= before.z or self.lowest(after) > above:
                 return np.zeros(3)
-            self._lay(before, time)
+            self._lay(before, landing(before, after, self.lowest(after)))
+        if not self._has_room(after):
+            raise ExperimentError(f"foot {self.name} went out of its box of grains: make it longer or fill it higher")
         wrench = self._to(after)
-        if not wrench.any() and self.lowest(after) > 0 and after.z > before.z:
+        away = self.lowest(after) > 0 and not wrench.any()
+        if away and (after.z > before.z or not self._has_room(after, 2 * abs(after.x - before.x))):
             self._leave()
         return wrench
 
     @property
-    def _seed(self) -> int:
-        return self._seeds[self._beds % len(self._seeds)]
+    def _next_seed(self) -> int:
+        return self._seeds[self._laid % len(self._seeds)]
 
-    def _lay(self, pose: Pose, time: float) -> None:
-        bed = self.rig.bed(self._seed)
-        self._beds += 1
-        self._origin = np.array([self.landing(time), 0.0, -bed.surface])
+    def _lay(self, pose: Pose, x: float) -> None:
+        """The next bed, its middle at x (m), and the foot pushed into it straight down to where it is."""
+        bed = self.rig.bed(self._next_seed)
+        self._laid += 1
+        self._origin = np.array([x, 0.0, -bed.surface])
+        if not self._has_room(pose):
+            raise ExperimentError(f"foot {self.name} starts too deep, or moves too fast, for its box of grains")
         self._box = bed.open(HEADROOM)
         self._box.run(self.rig.rest)
-        start = FootPath(self._checked(pose.centre - self._origin), pose.pitch, np.zeros(3), 0.0, self.period)
+        start = FootPath(pose.centre - self._origin, pose.pitch, np.zeros(3), 0.0, self.period)
         self.rig._approach(self._box, start, bed.top)
         self._box.divide(self.period)
         self._carried = self._box.carry(self.rig.foot, start)
 
     def _to(self, pose: Pose) -> np.ndarray:
         assert self._carried is not None
-        return self._carried.to(self._checked(pose.centre - self._origin), pose.pitch, self.period)[PLANAR]
+        return self._carried.to(pose.centre - self._origin, pose.pitch, self.period)[PLANAR]
 
-    def _checked(self, centre: np.ndarray) -> np.ndarray:
-        container, reach = self.rig.container, self.rig.foot.extent[0] / 2
-        if abs(centre[0]) + reach > container.length / 2 - 2 * self.rig.grains.radius:
-            raise ExperimentError(
-                f"foot {self.name} went {abs(centre[0]):.2f} m from where it was expected, out of a box of "
-                f"{container.length:g} m: make the box longer"
-            )
-        if centre[2] - reach < 2 * self.rig.grains.radius:
-            raise ExperimentError(f"foot {self.name} met the floor of its bed: fill the container higher")
-        return centre
+    def _has_room(self, pose: Pose, margin: float = 0.0) -> bool:
+        """Whether the foot is inside the box, two radii of a grain and a margin (m) away from its walls and floor."""
+        inside = pose.centre - self._origin
+        free = 2 * self.rig.grains.radius + self.reach + margin
+        return abs(inside[0]) <= self.rig.container.length / 2 - free and inside[2] >= free - self.reach
 
     def _leave(self) -> None:
         if self._box is not None and self._carried is not None:
             self._carried.take_away()
             self._box.__exit__()
         self._box = self._carried = None
+
+
+def landing(before: Pose, after: Pose, height: float) -> float:
+    """Where (x, m) a foot that goes on like this meets the surface, which is `height` (m) below it; a tenth of a metre
+    ahead at most, as feet slow down before they land."""
+    ahead = (after.x - before.x) * height / (before.z - after.z)
+    return after.x + float(np.clip(ahead, -0.1, 0.1))
 
 
 @dataclass(frozen=True)
@@ -187,6 +203,7 @@ def _measured(run: Run) -> dict[str, float]:
         "depth (m)": float(depth[depth > 0].mean()) if (depth > 0).any() else 0.0,
         "deepest (m)": float(depth.max()),
         "load (N)": float(run["wrench_world"].values[..., 2].sum(1).mean()),
+        "seconds": float(run["time"].values[-1] - run["time"].values[0]),
         "fell": float(run.fall() is not None),
     }
 
@@ -203,76 +220,60 @@ def walk_in_grains(
 ) -> WalkedInGrains:
     """A planar walk on level ground, on the simulator's own law and in grains, from one state.
 
-    The law's walk comes first and says where feet land, which is where their beds are laid. simulator: its time step is
-    that of a turn, and the controller's. seeds: of the beds, which feet take one after the other.
+    simulator: its time step is that of a turn, and the controller's. seeds: of the beds, which feet take one after the
+    other.
     """
     require_double("a walk in grains")
-    robot = simulator.robot
     surface = simulator.ground.surface
-    if not (isinstance(surface, Plane) and surface.slope == 0 and robot.planar):
+    if not (isinstance(surface, Plane) and surface.slope == 0 and simulator.robot.planar):
         raise ExperimentError(
             "grains lie level and feet move in a plane: only planar robots on level ground walk there"
         )
+    feet = feet_in_grains(simulator, grains, seeds, container)
     law = simulator.run(controller, seconds, state=state)
-    landings = landings_of(law)
-    feet = []
-    for number, foot in enumerate(robot.feet):
+    return WalkedInGrains(law, _coupled(simulator, controller, state, seconds, feet, on_turn))
+
+
+def feet_in_grains(simulator: Simulator, grains: Grains, seeds: Sequence[int], container: Container):
+    """The feet of a robot, each with its rig."""
+    found = []
+    for number, foot in enumerate(simulator.robot.feet):
         if not isinstance(foot.shape, Cylinder | Box):
             raise ExperimentError(f"the DEM rig drives cylinders and boxes, foot {foot.name} is {foot.shape!r}")
         shape = replace(foot.shape, **{"length" if isinstance(foot.shape, Cylinder) else "height": SHANK})
         rig = DemRig(shape, grains, container, approach_speed=1.0)
         turn = number % len(seeds)
-        order = [*seeds[turn:], *seeds[:turn]]
-        feet.append(FootInGrains(foot.name, rig, order, landings[number], float(simulator.dt)))
-    return WalkedInGrains(law, _coupled(simulator, controller, state, seconds, feet, on_turn))
-
-
-def landings_of(run: Run) -> list[Callable[[float], float]]:
-    """For each foot: the middle of the stance (x, m) that is nearest to a time (s) of a run."""
-    time, x, depth = run["time"].values, run.foot_poses()[0][..., 0], run["depth"].values
-    found = []
-    for foot in range(x.shape[1]):
-        stances = stances_near_ground(depth[:, foot])
-        if not stances:
-            raise ExperimentError(f"foot {run.robot.feet[foot].name} never comes near the ground in this walk")
-        spans = np.array([[time[first], time[last - 1]] for first, last in stances])
-        places = np.array([(x[a:b, foot].min() + x[a:b, foot].max()) / 2 for a, b in stances])
-        found.append(lambda now, spans=spans, places=places: float(places[_nearest(spans, now)]))
+        found.append(FootInGrains(foot.name, rig, [*seeds[turn:], *seeds[:turn]], float(simulator.dt)))
     return found
 
 
-def _nearest(spans: np.ndarray, time: float) -> int:
-    """The interval that holds a time, or comes nearest to it."""
-    return int(np.argmin(np.maximum(np.maximum(spans[:, 0] - time, time - spans[:, 1]), 0.0)))
-
-
-def _coupled(simulator: Simulator, controller, state: State, seconds: float, feet, on_turn) -> Run:
+def _coupled(simulator: Simulator, controller, state: State, seconds: float, feet: list[FootInGrains], on_turn) -> Run:
     given = Simulator(simulator.robot, Ground(Given(), simulator.ground.surface), float(simulator.dt))
     tick, pose_of, controller = _programs(given, controller, state)
     now = replace(given.initial_state(state.q, state.v), time=state.time)
     memory, records = controller.init(now), []
     fallen, ended = FallWatch(simulator, np.asarray(state.q)), "finished"
     poses = pose_of(now.q)
-    try:
-        wrenches = np.array([foot.begin(pose, float(now.time)) for foot, pose in zip(feet, poses, strict=True)])
+    with ExitStack() as stack:
+        for foot in feet:
+            stack.enter_context(foot)
+        wrenches = np.array([foot.begin(pose) for foot, pose in zip(feet, poses, strict=True)])
         for turn in range(round(seconds / float(simulator.dt))):
             now, memory, record = tick(replace(now, memory=(wrenches,)), memory)
             records.append(jax.tree.map(np.asarray, record))
             if not records[-1].finite:
                 ended = "non-finite"
                 break
+            if turn % LOOK_EVERY == 0 and (reason := fallen(np.asarray(now.q))):
+                ended = FALLEN + reason
+                break
             before, poses = poses, pose_of(now.q)
-            wrenches = np.array(
-                [foot.moved(*pair, float(now.time)) for foot, *pair in zip(feet, before, poses, strict=True)]
-            )
-            if turn % 10 == 0:
-                on_turn(float(now.time))
-                if reason := fallen(np.asarray(now.q)):
-                    ended = FALLEN + reason
-                    break
-    finally:
-        for foot in feet:
-            foot.__exit__()
+            try:
+                wrenches = np.array([foot.moved(*pair) for foot, *pair in zip(feet, before, poses, strict=True)])
+            except ExperimentError as reason:  # what was walked until then is kept
+                ended = str(reason)
+                break
+            on_turn(float(now.time))
     history = jax.tree.map(lambda *parts: np.stack(parts), *records)
     return _run_of(simulator, state, now, history, ended)
 
