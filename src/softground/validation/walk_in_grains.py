@@ -165,7 +165,8 @@ class FootInGrains:
         self._carried = self._box.carry(self.rig.foot, start)
 
     def _to(self, pose: Pose) -> np.ndarray:
-        assert self._box is not None and self._carried is not None
+        assert self._box is not None
+        assert self._carried is not None
         wrench = self._carried.to(pose.centre - self._origin, pose.pitch, self.period)[PLANAR]
         if self._box.gone > THROWN:
             raise ExperimentError(f"{self._box.gone:.1%} of the grains under foot {self.name} left their box")
