@@ -70,16 +70,6 @@ def test_a_bed_made_harder_rests_on_shallower_contacts():
     assert GRAINS.radius - found.positions[0, 2] == pytest.approx(depth, rel=1e-3)
 
 
-def test_a_grain_in_an_absorbing_layer_falls_as_drag_of_its_mass_lets_it():
-    rate, time = 30.0, 0.1  # 1/s, s
-    with GrainBox(np.array([1.0, 1.0, 1.0]), GRAINS, np.array([[0.45, 0, 0.8]]), np.array([GRAINS.radius])) as box:
-        box.absorb(0.1, rate)
-        box.run(time)
-        taken = round(time / GRAINS.time_step) * GRAINS.time_step
-        fallen = 0.8 - box.state()[0][0, 2]
-    assert fallen == pytest.approx(9.81 / rate * (taken - (1 - np.exp(-rate * taken)) / rate), rel=5e-3)
-
-
 class RestlessBox:
     """In place of `GrainBox`: some grains roll on for ever, with more energy than a bed at rest may have."""
 

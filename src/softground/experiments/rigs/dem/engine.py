@@ -72,10 +72,10 @@ class GrainBox:
     """Grains in a box without lid, under gravity, simulated by LAMMPS on one core."""
 
     def __init__(self, size: np.ndarray, grains: Grains, positions: np.ndarray, radii: np.ndarray):
-        self.grains, self._size = grains, np.asarray(size, dtype=float)
+        self.grains = grains
         self.step, self._count = grains.time_step, len(positions)  # s
         self._lammps: Any = load_lammps()(cmdargs=["-screen", "none", "-log", "none"])
-        self._fill(self._size, positions, radii)
+        self._fill(np.asarray(size, dtype=float), positions, radii)
 
     def __enter__(self) -> GrainBox:
         return self
@@ -132,16 +132,6 @@ class GrainBox:
     def kinetic_energy(self) -> float:
         """Kinetic energy of all grains, J, without their spin."""
         return float(self._lammps.extract_compute("energy", 0, 0))
-
-    def absorb(self, thickness: float, rate: float) -> None:
-        """Slow down what moves along floor and walls, so that waves die there instead of coming back: a drag of mass
-        times `rate` (1/s) times velocity on grains less than `thickness` (m) away now. Grains at rest feel nothing."""
-        inside = [f"{side + thickness} {-side - thickness}" for side in (-self._size[0] / 2, -self._size[1] / 2)]
-        self._lammps.commands_string(f"""
-            region inside block {inside[0]} {inside[1]} {thickness} INF side out
-            group layer region inside
-            fix layer layer viscous {self.grains.mass * rate}
-        """)
 
     def divide(self, period: float) -> None:
         """Shorten the time step so that a whole number of them makes a period (s), for those who keep time with it."""

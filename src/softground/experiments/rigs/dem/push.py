@@ -45,9 +45,9 @@ class Push:
         return np.arange(round(first / SPACING), round(self.depth / SPACING) + 1) * SPACING
 
 
-def pushed(rig: DemRig, push: Push, seed: int = 1, layer: tuple[float, float] | None = None) -> np.ndarray:
+def pushed(rig: DemRig, push: Push, seed: int = 1) -> np.ndarray:
     """Wrenches (n, 3) on the foot at the depths of the push: forward and upward force (N), torque (N m) about the
-    sole's centre. layer: thickness (m) and rate (1/s) of one along floor and walls in which waves die."""
+    sole's centre."""
     bed = rig.bed(seed)
     if bed.surface - push.depth - rig._reach * abs(np.sin(push.tilt)) < 3 * rig.grains.radius:
         raise ExperimentError(f"a push to {push.depth:g} m meets the floor of a bed of {bed.surface:g} m")
@@ -61,8 +61,6 @@ def pushed(rig: DemRig, push: Push, seed: int = 1, layer: tuple[float, float] | 
     path = FootPath(start, push.tilt, push.velocity, 0.0, samples * between)
     with bed.open() as box:
         box.run(rig.rest)
-        if layer is not None:
-            box.absorb(*layer)
         time, wrench = box.drive(rig.foot, path, samples)
     at = push.speed * time - above
     return np.array([wrench[np.abs(at - one) <= SPACING / 2][:, PLANAR].mean(0) for one in depths])
