@@ -52,7 +52,7 @@ UPRIGHT = (Push(0.0, 0.0, SLOW), *(Push(0.0, 0.0, speed) for speed in FAST))
 STIFFER = replace(RIG, grains=replace(RIG.grains, modulus=8e7))
 FINER = replace(RIG, grains=replace(RIG.grains, radius=0.005, modulus=5e6), container=Container(0.40, 0.32, 0.20))
 WIDER = replace(RIG, container=Container(0.62, 0.50, 0.36))
-TALL = replace(RIG, container=Container(0.62, 0.50, 0.72))
+TALL = replace(RIG, container=Container(0.48, 0.38, 0.72))
 SMOOTHER = replace(RIG, grains=replace(RIG.grains, friction=0.1))
 VARIANTS = {"wider": WIDER, "smoother": SMOOTHER, "finer": FINER, "stiffer": STIFFER}
 OTHER_TILTS, OTHER = (15.0, 30.0, 20.0), (9, 10, 11)  # degrees, beds
