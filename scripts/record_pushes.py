@@ -10,9 +10,7 @@ Written down before the later runs, of which nothing had been seen: beds 9 to 11
 degrees (`other`); beds 11 and 12, wider and deeper, of grains ten and a hundred times as hard, judge speed (`hard`,
 `rigid`), from the surface to 100 mm, with the slow push into the same beds before they were hardened (`deep`).
 `tall` pushes to 100 mm into beds of 72 cm, from whose floor no wave of the foot's entry is back within 40 ms: bed 21 to
-fit, bed 22 to judge (docs/validation.md, "Speed", has the bars). A layer in which waves die, in a lower box, was
-planned in its place and not run: in front of a rigid floor 10 cm with a drag of 600/s send back 0.76 of a plane wave of 20
-Hz and 0.32 of one of 50 Hz, and the entry is as slow as that.
+fit, bed 22 to judge (docs/validation.md, "Speed", has the bars).
 The tilted feet are to be judged with one law, scaled to upright feet in beds 1 to 4: elements that follow over 7 mm,
 plane law, that bear a sole with an angle of 0.418 rad, 160 of them on the surface that lies a grain's radius outside of
 the foot's, where the middles of grains are that touch it. Bar: half the error of the sole-centre law (plane), down and
@@ -171,9 +169,7 @@ def write(folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder of the records")
-    parser.add_argument(
-        "--only", choices=("pushes", "second", "other", "deep", "tall", *HARDER, *VARIANTS)
-    )
+    parser.add_argument("--only", choices=("pushes", "second", "other", "deep", "tall", *HARDER, *VARIANTS))
     parser.add_argument("--beds", type=int, nargs="*", help="only runs in these beds")
     parser.add_argument("--write", action="store_true", help="write the tables of the package")
     options = parser.parse_args()

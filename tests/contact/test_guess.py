@@ -59,6 +59,21 @@ def test_a_foot_that_would_begin_to_slide_stays():
     assert guessed(0.0, -2e-3) == 0.0
 
 
+@pytest.mark.parametrize(("change", "stays"), [(1e-9, True), (1e-7, False)], ids=["steady", "changing"])
+def test_a_foot_that_stands_steadily_stays(change, stays):
+    """There the ground takes up DT 10^2/eps change^2 J: below 1e-14 J a second look at forces is spared."""
+    last = 1e-5
+    kept = jnp.array([last, last - change, last - 2 * change])[:, None, None]
+    twists, _ = Guess(jnp.zeros(1), (kept,)).model(problem(), 1e-14)
+    assert float(twists[0][0, 0]) == pytest.approx(last if stays else last + change, rel=1e-12)
+
+
+def test_a_foot_that_slides_ever_slower_is_extrapolated():
+    """There the ground takes up nothing, but what comes is not as what was."""
+    kept = jnp.array([0.2, 0.3, 0.4])[:, None, None]
+    assert float(Guess(jnp.zeros(1), (kept,)).model(problem(), 1e-12)[0][0][0, 0]) == pytest.approx(0.1)
+
+
 def test_a_steady_guess_is_what_it_says():
     guess = steady(jnp.arange(3.0), (jnp.ones((1, 1)),))
     np.testing.assert_array_equal(guess.model(problem())[0][0], np.ones((1, 1)))

@@ -50,7 +50,7 @@ class Newton(eqx.Module):
         if guess is None:
             return self._minimise(problem, cold_start(problem))
         if not self._reduces(problem):
-            return self._minimise(problem, warm_start(problem, guess))
+            return self._minimise(problem, warm_start(problem, guess, self.tolerance))
         return self._minimise_reduced(problem, guess)
 
     def _minimise(self, problem: StepProblem, first: Iterate) -> Solution:
@@ -68,7 +68,7 @@ class Newton(eqx.Module):
         """Among the contacts' twists, as long as the joints stay on the pieces of their laws where they are guessed; if
         they do not, in v from there."""
         made = reduced(problem, guess.velocity)
-        start = warm_start(made.smaller, guess._replace(velocity=jnp.zeros_like(made.smaller.momentum)))
+        start = warm_start(made.smaller, guess._replace(velocity=jnp.zeros_like(made.smaller.momentum)), self.tolerance)
         found = self._minimise(made.smaller, start)
         v = made.velocity(found.velocity, found.wrenches, found.converged)
         finite = jnp.isfinite(v).all()
@@ -280,14 +280,14 @@ def cold_start(problem: StepProblem) -> Iterate:
     return newton_direction(problem, v, twists, problem.local_model(v, twists), jnp.zeros((), jnp.int32))
 
 
-def warm_start(problem: StepProblem, guess: Guess) -> Iterate:
+def warm_start(problem: StepProblem, guess: Guess, tolerance: float) -> Iterate:
     """From the solution of the step whose forces are linear about the guess.
 
     The first direction uses the same Hessian again. Where the guess was good, as it mostly is, this second solve
     with one factorisation is all there is to do; where it was not, the iterate has overshot to where the ground has
     no stiffness, and this Hessian is the better one (measured: docs/contact.md).
     """
-    twists, model = guess.model(problem)
+    twists, model = guess.model(problem, tolerance)
     hessian = problem.hessian(model)
     at_rest = tuple(w + fall for w, fall in zip(model.wrench, _fall(model, twists), strict=True))
     joints_at_rest = model.joint_force + model.joint_stiffness * guess.velocity

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
 
 from softground.native.local_arrays import LocalArrays
 from softground.native.operations import OPERATIONS, compute
@@ -34,19 +33,19 @@ def for_each(writer: Writer, arrays: LocalArrays, statement: ForEach) -> None:
     width = ROUNDS[writer.precision]
     left = statement.count % width
     full = statement.count - left
-    found = []
+    totals, lanes = [], width
     if full:
         with _spread(writer, statement, width):
             totals = _Rounds(writer, arrays, statement, 1).loop(width, full)
-        found.append(_over_lanes(writer, statement, totals, width))
     if left:
-        found.append(_last(writer, arrays, statement, full, left))
-    for result, joint, *parts in zip(statement.results, statement.joints, *found, strict=True):
-        writer.names[result] = reduce(lambda a, b, joint=joint: OPERATIONS[joint, "float"](writer, a, b), parts)
+        last, lanes = _last(writer, arrays, statement, full, left)
+        totals = _together(writer, statement, totals, width, last, lanes) if full else last
+    totals = _over_lanes(writer, statement, totals, width if full else lanes)
+    writer.names.update(zip(statement.results, totals, strict=True))
 
 
-def _last(writer: Writer, arrays: LocalArrays, statement: ForEach, first: int, count: int) -> list[str]:
-    """The rounds that do not fill a vector, in one that is no longer than they need; what they give, joined."""
+def _last(writer: Writer, arrays: LocalArrays, statement: ForEach, first: int, count: int) -> tuple[list[str], int]:
+    """The rounds that do not fill a vector, in one that is no longer than they need: what they give, and its lanes."""
     width = ROUNDS[writer.precision]
     while width > 2 and count <= width // 2:
         width //= 2
@@ -57,7 +56,23 @@ def _last(writer: Writer, arrays: LocalArrays, statement: ForEach, first: int, c
             none = writer.constant("float", _NOTHING[joint])
             flags = f"<{width} x i1> <{inside}>"
             values[k] = writer.let(f"select {flags}, {writer.float} {value}, {writer.float} {none}")
-    return _over_lanes(writer, statement, values, width)
+    return values, width
+
+
+def _together(
+    writer: Writer, statement: ForEach, totals: list[str], width: int, last: list[str], lanes: int
+) -> list[str]:
+    """What whole vectors gave and what the last, shorter one gave, joined lane by lane."""
+    scalar, found = writer.scalar("float"), []
+    short, order = f"<{lanes} x {scalar}>", [f"i32 {min(lane, lanes)}" for lane in range(width)]
+    for joint, total, value in zip(statement.joints, totals, last, strict=True):
+        none = writer.constant("float", _NOTHING[joint])  # of one lane
+        rest = writer.let(f"insertelement {short} poison, {scalar} {none}, i32 0")
+        longer = writer.let(f"shufflevector {short} {value}, {short} {rest}, <{width} x i32> <{', '.join(order)}>")
+        writer.lanes = width
+        found.append(OPERATIONS[joint, "float"](writer, total, longer))
+        writer.lanes = 1
+    return found
 
 
 @contextmanager
