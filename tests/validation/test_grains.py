@@ -14,6 +14,7 @@ from softground.media import Elements, Resistive
 from softground.robots.shapes import Box
 from softground.terrain import Footprints
 from softground.validation import calibrate, grains
+from softground.validation.over_beds import ratio_of_errors
 from softground.validation.pushes import Pushes, parallel_body, push_wrenches, write_pushes
 from softground.validation.second_steps import fresh_line, read_second_steps, second_push, volume_lost
 from softground.validation.steady import steady_wrenches
@@ -69,6 +70,20 @@ def test_ground_that_begins_higher_is_deeper(made_up):
     np.testing.assert_allclose(shifted.predict(KNOWN), deeper.predict(KNOWN))
     line = replace(data, wrench=np.stack([np.zeros(len(data.depth)), 50 + 2000 * data.depth, 0 * data.depth], 1)[None])
     assert line.felt_surface() == pytest.approx(-0.025)
+
+
+def test_errors_of_laws_are_compared_without_the_scatter_of_beds():
+    """Own errors of 1 and 2.5 (rms) in four beds that scatter by 2: the ratio 0.4 is in the interval 19 times of 20."""
+    random = np.random.default_rng(5)
+    shape = random.normal(size=400)
+    small, large = shape / np.sqrt((shape**2).mean()), 2.5 * np.ones(400)
+    found = []
+    for _ in range(200):
+        scatter = 2 * random.normal(size=(4, 400))
+        found.append(ratio_of_errors(small + scatter, large + scatter))
+    assert np.mean([one.value for one in found]) == pytest.approx(0.4, rel=0.05)
+    assert np.mean([one.low < 0.4 < one.high for one in found]) > 0.9
+    assert np.mean([np.hypot(1, 2) / np.hypot(2.5, 2) < one.high for one in found]) < 0.1  # what single beds say
 
 
 def test_tables_that_are_none_are_refused(made_up, tmp_path):

@@ -15,6 +15,7 @@ from softground.media import Elements, Medium, Resistive
 from softground.robots.shapes import Box
 from softground.terrain import Footprints
 from softground.validation.calibration import calibrate
+from softground.validation.over_beds import ratio_of_errors
 from softground.validation.pushes import Pushes, parallel_body
 from softground.validation.report import NOTHING, Row
 from softground.validation.second_steps import SecondSteps, fresh_line, read_second_steps, second_push, volume_lost
@@ -54,6 +55,8 @@ def grains_tables() -> dict[str, list[Row]]:
     felt = fit.where(speed=SLOW).felt_surface()
     tables = {"foot tilted by 20 degrees: rms error over rms force": tilted(fit, judge)}
     tables["the same, feet larger by a grain's radius"] = tilted_larger(fit, judge)
+    title = f"{JUDGED}: error over that of sole-centre laws, scatter of beds taken off, 95 % interval"
+    tables[title] = over_soles(fit, judge)
     tables["foot at other tilts in further beds: rms error over rms force"] = other_tilts(fit)
     title = f"the same, ground taken to begin {-1e3 * felt:.0f} mm higher"
     tables[title] = tilted(replace(fit, surface=felt), replace(judge, surface=felt))
@@ -168,15 +171,37 @@ def tilted_larger(fit: Pushes, judge: Pushes, on: str = UPRIGHT) -> list[Row]:
     return rows
 
 
+def over_soles(fit: Pushes, judge: Pushes) -> list[Row]:
+    """Error of the law that is judged over that of each sole-centre law, as it is and a grain's radius deeper."""
+    ours = _scaled(judged_law(), parallel(fit).where(speed=SLOW))
+    of_law = {
+        name: parallel(judge).where(tilted=True, oblique=oblique).errors_by_bed(ours)
+        for name, oblique in DIRECTIONS.items()
+    }
+    rows = []
+    for name, law, view in _soles_viewed():
+        sole, errors = _scaled(law, view(fit).where(speed=SLOW)), {}
+        for direction, oblique in DIRECTIONS.items():
+            of_sole = view(judge).where(tilted=True, oblique=oblique).errors_by_bed(sole)
+            found = ratio_of_errors(of_law[direction], of_sole)
+            errors |= {direction: found.value, f"{direction}, low": found.low, f"{direction}, high": found.high}
+        rows.append(Row(f"over {name}", errors, 1, UPRIGHT))
+    return rows
+
+
+def _soles_viewed():
+    """Sole-centre laws by name, as they are and for feet a grain's radius deeper."""
+    views = {"": lambda data: data, ", a grain's radius deeper": grown}
+    return [(name + more, law, view) for name, law in laws_of_soles().items() for more, view in views.items()]
+
+
 def other_tilts(fit: Pushes) -> list[Row]:
     """Errors at other tilts, in beds that had no part in anything: of the law set down before, and of sole-centre
     laws, as they are and a grain's radius deeper."""
     judge = Pushes.read(beds=tuple(bed for bed in UNSEEN if bed in Pushes.beds_of()))
-    views = {"": lambda data: data, ", a grain's radius deeper": grown}
-    laws = [(name + more, law, view) for name, law in laws_of_soles().items() for more, view in views.items()]
     several, cases = len(judge.wrench) > 1, _cases_by_tilt(judge)
     rows = [_row("one bed about the mean of all", cases, Pushes.relative_spread, 0, GRAINS)] if several else []
-    for name, law, view in [*laws, (JUDGED, judged_law(), parallel)]:
+    for name, law, view in [*_soles_viewed(), (JUDGED, judged_law(), parallel)]:
         found = _scaled(law, view(fit).where(speed=SLOW))
         cases = _cases_by_tilt(view(judge))
         rows.append(_row(name, cases, lambda case, medium=found: case.relative_error(medium)))

@@ -113,6 +113,11 @@ class Pushes(Measurements):
         slope, start = np.polyfit(self.depth, self.measured[:, 1], 1)
         return float(-start / slope)
 
+    def errors_by_bed(self, medium: Medium) -> np.ndarray:
+        """In each bed, of all forces, N, and torques over `ARM`: (beds, 3 c)."""
+        errors = np.array([1.0, 1.0, 1 / ARM]) * (self.predict(medium) - self.wrench)
+        return errors.reshape(len(errors), -1)
+
     def relative_error(self, medium: Medium) -> float:
         """Root of the mean square error over that of what was measured, torques over `ARM`."""
         weight = np.array([1.0, 1.0, 1 / ARM])
