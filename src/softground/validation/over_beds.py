@@ -1,7 +1,7 @@
 """How the errors of two laws compare, and what the scatter of beds leaves open.
 
 What is measured in a bed is the grains' mean and what this bed scatters about it, so that also a law that is right errs
-in every single bed, and the ratio of two laws' errors there tends to one. Two beds scatter independently. So with e_a the
+in every single bed, and the ratio of two laws' errors there tends to one. Two beds scatter independently: with e_a the
 error in bed a, the mean product of the errors in two different of n beds,
 
     E = sum over a != b of e_a.e_b / (n (n - 1)),

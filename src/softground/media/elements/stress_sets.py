@@ -68,12 +68,15 @@ def ellipsoids(normal: Float[Array, "e 3"], friction: Float[Array, ""]) -> tuple
     a, b, b0, b1, b2, b3 = shape / _flat_plate(by_up)
     vertical = np.array([0.0, 0.0, 1.0], normal.dtype)
     centre = a[:, None] * normal + b[:, None] * vertical
-    # B = b0 I + n p' + b2 z z' with p = b1 n + b3 z
-    mixed = b1[:, None] * normal + b3[:, None] * vertical
+    # B'B = b0^2 I + alpha n n' + beta (n z' + z n') + gamma z z', as n'n = 1
+    alpha = b1 * (b1 + 2 * b0)
+    beta = b1 * (b3 + b2 * up) + b3 * b0
+    gamma = b3 * (b3 + 2 * b2 * up) + b2 * (b2 + 2 * b0)
+    half = (0.5 * alpha)[:, None] * normal + beta[:, None] * vertical  # n half' + half n' = alpha n n' + beta (...)
+    crossed = normal[:, :, None] * half[:, None, :]
     level = np.eye(3, dtype=normal.dtype)
-    root = b0[:, None, None] * level + normal[:, :, None] * mixed[:, None, :]
-    root = root + b2[:, None, None] * (vertical[:, None] * vertical)
-    return centre, (root[:, :, :, None] * root[:, :, None, :]).sum(1)
+    square = crossed + crossed.swapaxes(1, 2) + (b0 * b0)[:, None, None] * level
+    return centre, square + gamma[:, None, None] * (vertical[:, None] * vertical)
 
 
 def _flat_plate(by_up):

@@ -33,32 +33,43 @@ FLAT = 2e-5
 
 
 def counted(depth):
-    """The depth that counts and its first and second integral: m, m2, m3."""
-    q, m = jnp.clip(depth * (1 / ROUNDING), 0.0, 1.0), jnp.maximum(depth - ROUNDING, 0.0)
-    ramp = ROUNDING * q**4 * (2.5 - 3 * q + q * q) + m
-    first = ROUNDING**2 * q**5 * (0.5 - 0.5 * q + q * q / 7) + m * ROUNDING / 2 + m * m / 2
-    second = ROUNDING**3 * q**6 * (1 / 12 - q / 14 + q * q / 56)
-    return ramp, first, second + m * (ROUNDING**2 / 7 + m * (ROUNDING / 4 + m / 6))
+    """The depth that counts and its first and second integral, lengths in units of `ROUNDING`."""
+    q, m = jnp.clip(depth, 0.0, 1.0), jnp.maximum(depth - 1.0, 0.0)
+    square = q * q
+    fourth = square * square
+    ramp = fourth * (2.5 + q * (q - 3)) + m
+    first = fourth * q * (0.5 + q * (q * (1 / 7) - 0.5)) + m * (0.5 + 0.5 * m)
+    second = fourth * square * (1 / 12 + q * (q * (1 / 56) - 1 / 14))
+    return ramp, first, second + m * (1 / 7 + m * (1 / 4 + m * (1 / 6)))
 
 
 def submerged(depth: Float[Array, " e"], variance: Float[Array, " e"], reach: Float[Array, " e"] | None = None):
     """Mean depth that counts (m), how much deeper than its centre an element's load has its centre, over the variance
     of its depths (1/m), and the share of it that is in the ground: (e,) each. reach: H, m."""
-    square = 3 * variance + FLAT**2
+    unit, flat = 1 / ROUNDING, (FLAT / ROUNDING) ** 2
+    depth, square = depth * unit - FLAT * unit, variance * (3 * unit**2) + flat
     if reach is None:
-        mean, moment, share = _evenly(depth, jnp.sqrt(square))
+        inverse = 1 / jnp.sqrt(square)
+        mean, moment, share = _evenly(depth, square * inverse, inverse)
+        inverse_square = inverse * inverse
     else:
-        farthest = jnp.maximum(square, jnp.maximum(reach, 0.0) ** 2 + FLAT**2)
-        outer = 0.25 * square / farthest
-        inner = jnp.sqrt(0.75 * square / (1 - outer))
-        parts = zip(_evenly(depth, jnp.sqrt(farthest)), _evenly(depth, inner), strict=True)
-        mean, moment, share = (outer * far + (1 - outer) * near for far, near in parts)
-    return mean, 3 * moment / (square * (mean + 1e-9)), share
+        farthest = jnp.maximum(square, (jnp.maximum(reach, 0.0) * unit) ** 2 + flat)
+        of_far = 1 / jnp.sqrt(farthest)
+        outer = 0.25 * square * of_far * of_far
+        rest = 1 - outer
+        both = 1 / (square * rest)  # one quotient for two: they take longest
+        inverse_square = rest * both
+        inner = jnp.sqrt(0.75 * square * square * both)
+        of_near = inner * rest * inverse_square * (1 / 0.75)
+        far, near = _evenly(depth, farthest * of_far, of_far), _evenly(depth, inner, of_near)
+        mean, moment, share = (outer * one + rest * other for one, other in zip(far, near, strict=True))
+    mean = ROUNDING * mean
+    return mean, 3 * moment * inverse_square / (mean + 1e-9), share
 
 
-def _evenly(depth, half):
+def _evenly(depth, half, inverse):
     """Mean depth that counts, mean of it times how much deeper it is than the centre, and the share in the ground, of
-    depths that spread evenly: m, m2, 1."""
-    (deep, lower, low), (shallow, upper, high) = counted(depth - FLAT + half), counted(depth - FLAT - half)
-    inverse = 0.5 / half
-    return (lower - upper) * inverse, (lower + upper) / 2 - (low - high) * inverse, (deep - shallow) * inverse
+    depths that spread evenly, in units of `ROUNDING`. half, inverse: half their range, and 1 over it."""
+    (deep, lower, low), (shallow, upper, high) = counted(depth + half), counted(depth - half)
+    inverse = 0.5 * inverse
+    return (lower - upper) * inverse, 0.5 * (lower + upper) - (low - high) * inverse, (deep - shallow) * inverse
