@@ -116,7 +116,8 @@ def _named(model: mujoco.MjModel, contacts: str | Iterable[str], source: str) ->
                 *(model.body(i).name for i in range(model.nbody)),
             ]
             raise RobotError(
-                f"{source}: unknown contact {name!r}: must be a body or geom. {close_matches(name, known)}"
+                f"{source}: unknown contact {name!r}: must be a body or geom, or else {ALL!r} or {FEET!r} alone. "
+                f"{close_matches(name, known)}"
             )
         own = [geom] if geom >= 0 else [one for one in colliding if model.geom_bodyid[one] == body]
         if not own:

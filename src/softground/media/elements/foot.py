@@ -165,14 +165,14 @@ class ElementsFoot(FootMedium):
         dtype = foot.depth.dtype
         centre, normal, moments = in_precision((self.centre, self.normal, self.moments), dtype)
         rotation = jnp.eye(3, dtype=dtype) if self.is_ball else foot.rotation
-        arm, normal = (centre[:, None, :] * rotation).sum(-1), (normal[:, None, :] * rotation).sum(-1)
         up = rotation[2]
         lean = (moments * up).sum(-1)
         level = foot.depth - self.clearance.astype(dtype)
         reach = None if self.corners is None else (in_precision(self.corners, dtype) * -up).sum(-1).max(-1)
-        depth, shift, share = submerged(level - arm[:, 2], (lean * up).sum(-1), reach)
-        lower = (lean[:, None, :] * rotation).sum(-1) * shift[:, None]
-        return InGround(arm - lower, normal, depth, share)
+        depth, shift, share = submerged(level - (centre * up).sum(-1), (lean * up).sum(-1), reach)
+        loaded = centre - lean * shift[:, None]
+        arm, normal = (loaded[:, None, :] * rotation).sum(-1), (normal[:, None, :] * rotation).sum(-1)
+        return InGround(arm, normal, depth, share)
 
 
 def in_precision(tree, dtype):

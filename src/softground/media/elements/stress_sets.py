@@ -61,11 +61,12 @@ def ellipsoids(normal: Float[Array, "e 3"], friction: Float[Array, ""]) -> tuple
     table = COEFFICIENTS.astype(normal.dtype).reshape(6, UP_DEGREE + 1, FRICTION_DEGREE + 1)
     friction = jnp.clip(friction, FRICTIONS[0], FRICTIONS[-1])
     by_up = table[..., 0] + friction * (table[..., 1] + friction * table[..., 2])
+    by_up = by_up / _flat_plate(by_up)
     up = normal[:, 2]
     shape = by_up[:, UP_DEGREE, None]
     for i in reversed(range(UP_DEGREE)):
         shape = by_up[:, i, None] + up * shape
-    a, b, b0, b1, b2, b3 = shape / _flat_plate(by_up)
+    a, b, b0, b1, b2, b3 = shape
     vertical = np.array([0.0, 0.0, 1.0], normal.dtype)
     centre = a[:, None] * normal + b[:, None] * vertical
     # B'B = b0^2 I + alpha n n' + beta (n z' + z n') + gamma z z', as n'n = 1
