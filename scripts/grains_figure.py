@@ -11,7 +11,7 @@ import numpy as np
 
 from softground.media import Elements
 from softground.validation import calibrate
-from softground.validation.grains import FAST, FIT, JUDGE, PRINTS, SECOND_JUDGE, SLOW, START, laws
+from softground.validation.grains import FAST, FIT, JUDGE, PRINTS, SECOND_JUDGE, SLOW, START, judged_law, laws, parallel
 from softground.validation.pushes import Pushes
 from softground.validation.second_steps import fresh_line, read_second_steps, second_push
 
@@ -19,8 +19,8 @@ SHOWN = {
     "sand (wrench space, plane law)": "C7",
     "sand (wrench space, 3d law)": "C1",
     "elements": "C0",
-    "elements that follow, as beads do": "C2",
 }
+JUDGED = "elements that follow, plane law, and bear,\na grain's radius outside"
 
 
 def grains(axes, data: Pushes, colour: str = "k") -> None:
@@ -42,6 +42,8 @@ def main(path: str) -> None:
         for name, colour in SHOWN.items():
             medium = calibrate(laws()[name], slow, ["scale"]).medium
             ax.plot(1e3 * data.depth, data.predict(medium)[:, 1], color=colour, lw=1.2, label=name)
+        judged = calibrate(judged_law(), parallel(slow), ["scale"]).medium
+        ax.plot(1e3 * data.depth, parallel(data).predict(judged)[:, 1], color="C3", lw=1.8, label=JUDGED)
         ax.set_title("tilted by 20 degrees, " + ("45 degrees forwards" if oblique else "straight down"), fontsize=8)
         ax.set_ylim(-5, 200)
     axes[0].legend(fontsize=6.5)

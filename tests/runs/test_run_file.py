@@ -13,11 +13,13 @@ import xarray as xr
 
 from softground.control import hold_posture
 from softground.errors import FileFormatError, OptionError
-from softground.media import ViscoElastic
-from softground.media.named import sand
+from softground.media import Elements, LearnedSpace, Scm, ViscoElastic, named_medium
+from softground.media.named import NAMED, sand
 from softground.robots import Robot
 from softground.runs import Run, compiled_loop, register, run
 from softground.runs.dataset import VARIABLES
+from softground.runs.description import describe
+from softground.runs.names import class_called
 from softground.simulation import Control, Ground, Simulator
 from softground.surfaces import HeightField, Plane
 
@@ -210,6 +212,20 @@ class Push(eqx.Module):
 
     def __call__(self, state):
         return Control(self.force * jnp.ones(3))
+
+
+@pytest.mark.parametrize("ground", [*NAMED, "elements that remember"])
+def test_files_call_a_ground_and_its_memory_by_names_and_not_by_where_their_code_is(ground):
+    medium = Elements(length=0.007, added_mass=1.0) if ground not in NAMED else named_medium(ground)
+    foot = Robot.load("foot")
+    parts = [medium, *Simulator(foot, medium).initial_state().memory]
+    if not isinstance(medium, Scm | LearnedSpace):  # these know feet alone
+        parts.append(medium.on_any_side())
+    assert "softground." not in json.dumps([describe(part, {}) for part in parts])
+
+
+def test_grounds_that_were_called_by_where_their_code_is_still_open():
+    assert class_called("softground.media.elements.medium:Elements") is class_called("elements") is Elements
 
 
 def test_a_registered_policy_is_kept_under_its_name(recorded, tmp_path):
