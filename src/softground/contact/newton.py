@@ -6,7 +6,8 @@ is monotone, because the problem is convex) lands *on* the kink, where the next 
 counts are in docs/contact.md.
 
 Warm start: forces and stiffness at a guess (`contact/guess.py`) make a linear model of this step's forces; its
-solution is the first iterate.
+solution is the first iterate. Where many iterations do not suffice, the ground is softened for a while
+(`contact/softening.py`).
 
 In a batch (`jax.vmap`) a loop goes on until its slowest member is done, and on a GPU it asks the host after every
 round: `BatchNewton` is the same solver with ceilings for the slow few, and looks up from a line search less often.
@@ -28,6 +29,7 @@ from softground.contact.guess import Guess
 from softground.contact.linear import solve_spd_fast
 from softground.contact.problem import LocalModel, StepProblem, Vectors, product, total
 from softground.contact.reduction import reduced, worthwhile
+from softground.contact.softening import is_softened, softness
 from softground.media.base import Derivatives, Law, LawAlongLine
 
 #: Decrement, in units of the goal, from which a full Newton step mostly reaches it: steps converge quadratically.
@@ -43,6 +45,8 @@ class Newton(eqx.Module):
     sufficient: float = eqx.field(static=True, default=0.1)  # accept a slope below this share of the first
     # Line-search evaluations from one look at the result to the next:
     stride: int = eqx.field(static=True, default=1, metadata={"absent_from_old_files": True})
+    # Whether steps that take many iterations go by way of softer ground:
+    softens: bool = eqx.field(static=True, default=True, metadata={"absent_from_old_files": True})
 
     @jax.jit  # traced once for all steps of one kind, also across simulators
     def __call__(self, problem: StepProblem, guess: Guess | None = None) -> Solution:
@@ -55,7 +59,7 @@ class Newton(eqx.Module):
 
     def _minimise(self, problem: StepProblem, first: Iterate) -> Solution:
         state = jax.lax.while_loop(self._unfinished, lambda s: self._iterate(problem, s), first)
-        return finish(state, self.tolerance)
+        return finish(state, self._reached(state))
 
     def one_by_one(self) -> Newton:
         """The same where every robot goes its own way: on one core, or in native code, also that of a batch."""
@@ -82,7 +86,15 @@ class Newton(eqx.Module):
         return jax.lax.cond(made.holds(problem, v) | ~finite, lambda: solution, rest)
 
     def _unfinished(self, state: Iterate) -> Bool[Array, ""]:
-        return (state.decrement > state.goal(self.tolerance)) & (state.iteration < self.max_iterations)
+        return ~self._reached(state) & (state.iteration < self.max_iterations)
+
+    def _reached(self, state: Iterate) -> Bool[Array, ""]:
+        """Whether an iterate is at the minimum, on the ground as it is."""
+        reached = state.decrement <= state.goal(self.tolerance)
+        return reached & ~is_softened(state.iteration) if self.softens else reached
+
+    def _softness(self, iteration: Int[Array, ""], dtype) -> Float[Array, ""] | float:
+        return softness(iteration, dtype) if self.softens else 1.0
 
     def _iterate(self, problem: StepProblem, state: Iterate) -> Iterate:
         """One step along the current direction, then the next direction from where it ends.
@@ -90,23 +102,26 @@ class Newton(eqx.Module):
         Forces at the end of the full step say whether it overshoots; if it does not, as mostly, they are those of the
         next iterate.
         """
-        one = jnp.ones_like(state.decrement)
+        one, count = jnp.ones_like(state.decrement), state.iteration + 1
+        soft = self._softness(count, state.v.dtype)
         v, twists = state.at(one)
-        model = problem.local_model(v, twists)
+        model = problem.local_model(v, twists, soft)
         overshoots = self._too_far(
             state, (problem.gradient(v, model.wrench, model.joint_force) * state.direction).sum()
         )
 
         def shorter():
-            looked = along(problem, state)
+            looked = along(problem, state, soft)
             v, twists = state.at(self._search(state, looked, looked(one), overshoots))
-            return v, twists, problem.local_model(v, twists)
+            return v, twists, problem.local_model(v, twists, soft)
 
         v, twists, model = jax.lax.cond(overshoots, shorter, lambda: (v, twists, model))
         hessian = problem.hessian(model)
-        new = _direction(problem, v, twists, model, hessian, state.iteration + 1)
+        new = _direction(problem, v, twists, model, hessian, count)
         goal = new.goal(self.tolerance)
         within_reach = (new.decrement > goal) & (new.decrement <= WITHIN_REACH * goal)
+        if self.softens:
+            within_reach = within_reach & ~is_softened(count)
         return jax.lax.cond(within_reach, lambda: self._beyond(problem, new, hessian), lambda: new)
 
     def _beyond(self, problem: StepProblem, state: Iterate, hessian: Float[Array, "n n"]) -> Iterate:
@@ -157,6 +172,7 @@ class BatchNewton(Newton):
     max_line_search: int = eqx.field(static=True, default=3)
     tolerance: float = eqx.field(static=True, default=1e-7)
     stride: int = eqx.field(static=True, default=3, metadata={"absent_from_old_files": True})
+    softens: bool = eqx.field(static=True, default=False, metadata={"absent_from_old_files": True})
     # Whether a robot's branches are its own; XLA computes both for the whole batch:
     branches: bool = eqx.field(static=True, default=False, metadata={"absent_from_old_files": True})
 
@@ -166,6 +182,7 @@ class BatchNewton(Newton):
         return replace(
             self,
             branches=True,
+            softens=alone.softens,
             max_iterations=max(self.max_iterations, alone.max_iterations),
             max_line_search=max(self.max_line_search, alone.max_line_search),
         )
@@ -176,11 +193,13 @@ class BatchNewton(Newton):
 
     def _iterate(self, problem: StepProblem, state: Iterate) -> Iterate:
         """In a batch forces are evaluated once for all, where each ends: the slope alone says who has overshot."""
-        looked = along(problem, state)
+        count = state.iteration + 1
+        soft = self._softness(count, state.v.dtype)
+        looked = along(problem, state, soft)
         end = looked(jnp.ones_like(state.decrement))
         overshoots = self._too_far(state, state.inertial(end.length) + end.slope)
         v, twists = state.at(self._search(state, looked, end, overshoots))
-        return newton_direction(problem, v, twists, problem.local_model(v, twists), state.iteration + 1)
+        return newton_direction(problem, v, twists, problem.local_model(v, twists, soft), count)
 
 
 class Look(NamedTuple):
@@ -325,17 +344,22 @@ def _direction(problem: StepProblem, v, twists, model: LocalModel, hessian, iter
     )
 
 
-def along(problem: StepProblem, state: Iterate) -> Callable[[Float[Array, ""]], Look]:
-    """What is seen along the direction, as a function of the step length."""
+def along(
+    problem: StepProblem, state: Iterate, softness: Float[Array, ""] | float = 1.0
+) -> Callable[[Float[Array, ""]], Look]:
+    """What is seen along the direction, on ground that is softened, as a function of the step length."""
+    harder = 1 / softness
     groups = zip(problem.contacts, state.twists, state.twist_direction, strict=True)
-    lines = [jax.vmap(each_line)(group.laws, *line) for group, *line in groups]
+    lines = [jax.vmap(each_line)(group.laws, *(harder * part for part in line)) for group, *line in groups]
 
     def look(length):
         ground = [
             jax.vmap(each_look)(line, jnp.broadcast_to(length, len(twists)))
             for line, twists in zip(lines, state.twists, strict=True)
         ]
-        value, slope, curvature = (total(part.sum() for part in parts) for parts in zip(*ground, strict=True))
+        value, slope, curvature = (
+            softness * total(part.sum() for part in parts) for parts in zip(*ground, strict=True)
+        )
         if problem.joints is not None:
             v = state.v + length * state.direction
             force, rate = problem.joints.response(v)
@@ -370,13 +394,12 @@ def _resolution(hessian: Float[Array, "nv nv"], v: Float[Array, " nv"]) -> Float
     return len(v) * (jnp.diagonal(hessian) * rounding**2).sum()
 
 
-def finish(state: Iterate, tolerance: float) -> Solution:
+def finish(state: Iterate, converged: Bool[Array, ""]) -> Solution:
     """Take the last step, and the forces of its linear model: a full step balances momentum to rounding.
 
     A step that has not converged stays where its last search ended: a full step could overshoot (of ANYmals stopped
     after two or three iterations the worst tenth would end 3 to 13 times as far above the minimum).
     """
-    converged = state.decrement <= state.goal(tolerance)
     length = jnp.where(converged, 1.0, 0.0).astype(state.v.dtype)
     model = state.model
     v, twists = state.at(length)

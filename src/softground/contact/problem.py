@@ -57,9 +57,13 @@ class Contacts(eqx.Module):
     jacobian: Float[Array, "*b f n nv"]  # twists (m/s, rad/s) in the surface frame = jacobian @ v
     laws: Law  # one for each (leading axis)
 
-    def response(self, twists: Float[Array, "f n"]) -> tuple[Float[Array, "f n"], Float[Array, "f n n"]]:
-        """Wrenches, and their fall with the twists."""
-        return jax.vmap(each_response)(self.laws, twists)
+    def response(
+        self, twists: Float[Array, "f n"], softness: Float[Array, ""] | float = 1.0
+    ) -> tuple[Float[Array, "f n"], Float[Array, "f n n"]]:
+        """Wrenches, and their fall with the twists, on ground that is softened (`contact/softening.py`)."""
+        harder = 1 / softness
+        wrench, rate = jax.vmap(each_response)(self.laws, harder * twists)
+        return wrench, harder * rate
 
     def wrench(self, twists: Float[Array, "f n"]) -> Float[Array, "f n"]:
         return jax.vmap(each_wrench)(self.laws, twists)
@@ -98,9 +102,11 @@ class StepProblem(eqx.Module):
     def twists(self, v: Float[Array, " nv"]) -> Vectors:
         return tuple(product(group.jacobian, v) for group in self.contacts)
 
-    def local_model(self, v: Float[Array, " nv"], twists: Vectors) -> LocalModel:
+    def local_model(
+        self, v: Float[Array, " nv"], twists: Vectors, softness: Float[Array, ""] | float = 1.0
+    ) -> LocalModel:
         """Forces and stiffnesses at v; the twists come separately so that a warm start may differ."""
-        responses = [group.response(u) for group, u in zip(self.contacts, twists, strict=True)]
+        responses = [group.response(u, softness) for group, u in zip(self.contacts, twists, strict=True)]
         joint = (jnp.zeros_like(v), jnp.zeros_like(v)) if self.joints is None else self.joints.response(v)
         return LocalModel(tuple(wrench for wrench, _ in responses), tuple(rate for _, rate in responses), *joint)
 
