@@ -150,6 +150,23 @@ def test_unexpected_errors_are_not_dressed_up(monkeypatch):
     assert isinstance(call("simulate", "foot").exception, ZeroDivisionError)
 
 
+def test_what_only_others_need_is_loaded_when_they_ask():
+    """A compiler of Fortran, which SciPy would import, and a search of all that is installed, for a plugin of JAX."""
+    code = """
+import sys
+from importlib import metadata
+search = metadata.distributions
+from softground.cli.application import configure_jax
+configure_jax()
+import numpy, scipy.linalg
+assert metadata.distributions is search
+assert "numpy.f2py.crackfortran" not in sys.modules
+assert "f2py" in numpy.f2py.get_include()
+assert "numpy.f2py.crackfortran" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_help_teaches_and_does_not_import_jax():
     code = "import sys, softground.cli; assert not {'jax', 'mujoco', 'xarray', 'numpy'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

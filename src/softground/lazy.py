@@ -1,8 +1,10 @@
-"""Imports that wait: names of packages until they are first used (PEP 562), modules until there is time."""
+"""Imports that wait: names of packages until they are first used (PEP 562), modules until there is time or need."""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,3 +40,17 @@ def imported_meanwhile(*modules: str) -> Iterator[None]:
         yield
     finally:
         thread.join()
+
+
+def import_when_used(name: str) -> None:
+    """A module is there from now on, and is loaded when something of it is asked for."""
+    if name in sys.modules:
+        return
+    package, _, own = name.rpartition(".")
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    spec.loader = importlib.util.LazyLoader(spec.loader)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    setattr(sys.modules[package], own, module)

@@ -7,8 +7,8 @@ import pytest
 import trimesh
 
 from softground.errors import ExperimentError, MediumError, RobotError
+from softground.experiments.campaign.options import read_foot
 from softground.experiments.protocol import Motion, Pose, wrench_at_target
-from softground.experiments.rigs.foot_text import read_foot
 from softground.experiments.rigs.resistive import ResistiveRig, converged, wrench_change
 from softground.media.resistive import surface_of, wrenches
 from softground.media.resistive.directions import directions, named_twists, planar_twists

@@ -12,7 +12,7 @@ from softground import media
 from softground.bridges.viewer.footprints import Sole, lowering
 from softground.control.whole_body.constraints.feasibility import wrench_cone
 from softground.errors import MediumError, RobotError
-from softground.experiments.rigs.foot_text import read_foot
+from softground.experiments.campaign.options import read_foot
 from softground.experiments.rigs.resistive import wrench_change
 from softground.media.base import COMPONENTS, FootInGround
 from softground.robots import Box, Cylinder, HalfCylinder, MeshFoot, Polygon, Robot, Shape, Sphere, register_shape

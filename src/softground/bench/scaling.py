@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -22,10 +22,20 @@ from softground.media.base import FootMedium, Medium
 from softground.simulation import Simulator
 from softground.simulation.batch import rollout_batch
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 FEET, HINGES, VERTICES, ROBOTS = (1, 2, 4, 6, 8, 12), (1, 2, 3, 5, 8), (7, 14, 28, 56, 112), (1, 4, 16, 64, 256)
 #: m: radius of the trunk, length of a leg, radius of a foot. kg: the trunk, a leg.
 TRUNK, LEG, BALL, TRUNK_MASS, LEG_MASS = 0.3, 0.4, 0.03, 20.0, 2.0
 DT = 0.002  # s
+#: What grows, as the figure says it.
+LABELS = {
+    "feet": "feet (legs of three hinges)",
+    "degrees of freedom": "degrees of freedom (four feet)",
+    "vertices": "vertices of a wrench set (RoboSimian)",
+    "robots": "robots in a batch (ANYmal, one core)",
+}
 
 
 def measure(steps: int = 250, repeats: int = 7, out: str | Path | None = None) -> dict:
@@ -44,11 +54,39 @@ def measure(steps: int = 250, repeats: int = 7, out: str | Path | None = None) -
         "scaling": {f"{of} {row['count']}": row for of, several in rows.items() for row in several}
     }
     if out is not None:
-        from softground.bench.scaling_figure import scaling_figure
         from softground.runs.figures import save_figure
 
-        result["figure"] = str(save_figure(scaling_figure(rows), out))
+        result["figure"] = str(save_figure(_figure(rows), out))
     return result
+
+
+def _figure(rows: dict[str, list[dict]]) -> Figure:
+    """A panel for each quantity that grows: microseconds per step of a robot."""
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from softground.runs.figures import COLOURS, STYLE
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(8.0, 5.2), layout="constrained")
+        FigureCanvasAgg(figure)
+        panels = figure.subplots(2, 2).ravel()
+        for panel, (name, several) in zip(panels, rows.items(), strict=True):
+            counts = [row["count"] for row in several]
+            panel.plot(counts, [row["native_us"] for row in several], "o-", color=COLOURS[0], label="softground, sand")
+            if "mujoco_us" in several[0]:
+                peer = [row["mujoco_us"] for row in several]
+                panel.plot(counts, peer, "s--", color=COLOURS[1], label="MuJoCo C, rigid plane")
+            if name in ("robots", "vertices"):
+                panel.set_xscale("log", base=2)
+                panel.set_xticks(counts, [str(count) for count in counts])
+            panel.set_xlabel(LABELS[name])
+            panel.set_ylim(bottom=0.0)
+        for panel in panels[::2]:
+            panel.set_ylabel("time of a robot's step (µs)")
+        panels[0].legend(fontsize=8)
+    return figure
 
 
 def _insect(folder: Path, feet: int, hinges: int, steps: int, repeats: int) -> dict:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from softground.errors import OptionError, SoftgroundError
+from softground.lazy import import_when_used
 from softground.tables import print_pairs, print_rows
 
 if TYPE_CHECKING:
@@ -98,6 +100,8 @@ def configure_jax(for_batches: bool = False, steps: float = float("inf")) -> Non
     given = os.environ.get("XLA_FLAGS", "")
     os.environ["XLA_FLAGS"] = " ".join([given, *(f for f in flags if f.split("=")[0] not in given)]).strip()
     _import_mujoco_without_windows()
+    _import_jax_without_search()
+    import_when_used("numpy.f2py")  # SciPy takes all names of NumPy, so also its compiler of Fortran
 
 
 def _import_mujoco_without_windows() -> None:
@@ -111,6 +115,21 @@ def _import_mujoco_without_windows() -> None:
     import mujoco  # noqa: F401
 
     del os.environ["MUJOCO_GL"]
+
+
+def _import_jax_without_search() -> None:
+    """Import JAX without its search for AMD's plugin where there is none: it would read what every package that is
+    installed says of itself, a tenth of what its import takes where they are 170.
+    """
+    import importlib.metadata as metadata
+
+    every = metadata.distributions
+    if not any(next(Path(folder).glob("jax_rocm*"), None) for folder in sys.path):
+        metadata.distributions = lambda: ()
+    try:
+        import jax.numpy  # noqa: F401
+    finally:
+        metadata.distributions = every
 
 
 def _show_version(wanted: bool) -> None:

@@ -57,7 +57,7 @@ def acquire(
     if context.invoked_subcommand is not None:
         return
     configure_jax()
-    from softground.experiments.campaign import acquiring, options
+    from softground.experiments.campaign import options, running
 
     if out is None:
         raise OptionError("--out is missing: the folder of the campaign")
@@ -74,7 +74,7 @@ def acquire(
         mirror=mirror and options.may_mirror(foot),
     )
     try:
-        result = acquiring.acquire(
+        result = running.acquire(
             options.read_rig(rig, foot, medium, plan, setting),
             plan,
             out,

@@ -34,8 +34,10 @@ def clashes(transcription: Transcription, z: np.ndarray, eps: float, feasibility
 
 def _violated(transcription: Transcription, z, eps: float, feasibility: float) -> Iterator[tuple[str, int, float]]:
     robot, layout = transcription.problem.robot, transcription.layout
-    for part in transcription.constraints:
-        rows = np.asarray(part.block.all_rows(z, eps))
+    values = transcription.nlp(eps).constraints(z)  # by the program of the solve: block by block JAX would compile anew
+    ends = np.cumsum([len(part.block.columns) * len(part.lower) for part in transcription.constraints])
+    for part, rows in zip(transcription.constraints, np.split(values, ends[:-1]), strict=True):
+        rows = rows.reshape(-1, len(part.lower))
         excess = np.maximum(np.maximum(part.lower - rows, rows - part.upper), 0.0)
         names = row_names(part.block.label, rows.shape[1], robot, layout)
         for place, row in zip(*np.nonzero(excess > feasibility), strict=True):

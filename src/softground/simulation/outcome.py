@@ -8,6 +8,7 @@ next to them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +21,7 @@ from softground.contact.grains import metric_with_grains
 from softground.contact.guess import Guess
 from softground.contact.linear import solve_spd
 from softground.contact.newton import BatchNewton, Newton
-from softground.contact.problem import StepProblem, Vectors, product
+from softground.contact.problem import Contacts, StepProblem, Vectors, product
 from softground.contact.solve import solve
 from softground.media.base import FootInGround
 from softground.simulation.actuators import Control, joint_law, open_loop_force
@@ -46,9 +47,10 @@ def outcome_of(
     simulator: Simulator, state: State, control: Control, groups: tuple[Group, ...], kin, placed: list[FootInGround]
 ) -> Outcome:
     """What comes of a step of a simulator."""
+    clear, mass = in_the_air(simulator, state, control, groups, kin, placed)
 
-    def solved(count: int) -> Outcome:
-        return _solved(simulator, state, control, groups[:count], kin, placed[:count])
+    def solved(contacts: tuple[Contacts, ...]) -> Outcome:
+        return _solved(simulator, state, groups, placed, replace(clear, contacts=contacts), mass)
 
     return bodies_if_near(
         simulator.robot, simulator.solver, groups, kin, state.v, placed, state.memory, solved, simulator.dt
@@ -56,23 +58,32 @@ def outcome_of(
 
 
 def bodies_if_near(
-    robot: Any, solver: Newton, groups: tuple[Group, ...], kin, v, placed, memory, solved: Callable[[int], Outcome], dt
+    robot: Any,
+    solver: Newton,
+    groups: tuple[Group, ...],
+    kin,
+    v,
+    placed,
+    memory,
+    solved: Callable[[tuple[Contacts, ...]], Outcome],
+    dt,
 ) -> Outcome:
-    """What comes of a step: `solved(count)` by the first groups. Bodies come in if one of them is near the ground.
+    """What comes of a step: `solved(contacts)`, with the contacts of the first groups. Bodies come in if one of them is
+    near the ground, and what they meet there is only then looked at.
 
     In a batch on an accelerator (`BatchNewton`) both would be computed, so there they are never left out.
     """
     feet, bodies = split(groups)
     if not bodies or isinstance(solver, BatchNewton):
-        return solved(len(groups))
+        return solved(contacts_of(robot, groups, kin, placed, memory, dt))
 
     beside = zip(bodies, placed[len(feet) :], strict=True)
     near = [jnp.any(group.near(robot, kin, v, one, dt)) for group, one in beside]
 
-    def without(count: int) -> Outcome:
-        found, clear = solved(count), groups[count:]
+    def without(contacts: tuple[Contacts, ...]) -> Outcome:
+        found, clear = solved(contacts), groups[len(contacts) :]
         rest = tuple(jnp.zeros((len(group.members), group.size), v.dtype) for group in clear)
-        left = tuple(_untouched(group, one) for group, one in zip(clear, memory[count:], strict=True))
+        left = tuple(_untouched(group, one) for group, one in zip(clear, memory[len(contacts) :], strict=True))
         return found._replace(
             twists=found.twists + rest,
             guess=found.guess + rest,
@@ -80,13 +91,15 @@ def bodies_if_near(
             memory=found.memory + left,
         )
 
-    def up_to(ends: list[int]) -> Outcome:
-        """Solved with as few of the groups as will do, which end at one of these."""
+    def up_to(ends: list[int], contacts: tuple[Contacts, ...] = ()) -> Outcome:
+        """Solved with as few of the groups as will do, which end at one of these, beside those already looked at."""
         first, *later = ends
+        added = slice(len(contacts), first)
+        contacts += contacts_of(robot, groups[added], kin, placed[added], memory[added], dt)
         if not later:
-            return solved(first)
+            return solved(contacts)
         touches = reduce(jnp.logical_or, near[first - len(feet) :])
-        return jax.lax.cond(touches, lambda: up_to(later), lambda: without(first))
+        return jax.lax.cond(touches, lambda: up_to(later, contacts), lambda: without(contacts))
 
     ends = {len(feet) + sum(group.above_feet < end for group in bodies) for end in range(FAR + 2)}
     return up_to(sorted(ends))
@@ -97,17 +110,18 @@ def _untouched(group: Group, memory: Any) -> Any:
     return group.untouched(memory)
 
 
-def _solved(simulator: Simulator, state: State, control: Control, groups: tuple[Group, ...], kin, placed) -> Outcome:
-    """What comes of a step in which these groups may touch the ground."""
-    dt = simulator.dt
-    problem, mass = problem_of(simulator, state, control, groups, kin, placed)
-    solution = solve(problem, Guess(state.v, state.twists[: len(groups)]), simulator.solver)
+def _solved(
+    simulator: Simulator, state: State, groups: tuple[Group, ...], placed, problem: StepProblem, mass
+) -> Outcome:
+    """What comes of a step in which the first groups, those of the problem, may touch the ground."""
+    touching = len(problem.contacts)
+    solution = solve(problem, Guess(state.v, state.twists[:touching]), simulator.solver)
     velocity, twists = solution.velocity, solution.twists
     if simulator.grain_inertia is not None:
-        impulse = dt * problem.generalised(solution.wrenches, solution.joint_force)
+        impulse = problem.dt * problem.generalised(solution.wrenches, solution.joint_force)
         velocity = solve_spd(mass, problem.momentum + impulse)
         twists = problem.twists(velocity)
-    memory = remembered(groups, placed, state.memory, problem, twists)
+    memory = remembered(groups[:touching], placed[:touching], state.memory, problem, twists)
     return Outcome(
         velocity, twists, solution.twists, solution.wrenches, memory, solution.iterations, solution.converged
     )
@@ -125,17 +139,21 @@ def remembered(groups: tuple[Group, ...], placed, memory, problem: StepProblem, 
 
 def problem_of(
     simulator: Simulator, state: State, control: Control, groups: tuple[Group, ...], kin, placed: list[FootInGround]
+) -> StepProblem:
+    """The convex problem of this step, with all groups in it."""
+    clear, _ = in_the_air(simulator, state, control, groups, kin, placed)
+    return replace(clear, contacts=contacts_of(simulator.robot, groups, kin, placed, state.memory, simulator.dt))
+
+
+def in_the_air(
+    simulator: Simulator, state: State, control: Control, groups: tuple[Group, ...], kin, placed: list[FootInGround]
 ) -> tuple[StepProblem, Float[Array, "nv nv"]]:
-    """The convex problem of this step, and the mass matrix of the robot (with joint damping)."""
+    """The problem of this step without contacts, and the mass matrix of the robot (with joint damping)."""
     robot, dt = simulator.robot, simulator.dt
     inertia = robot.mass_matrix(kin)
     mass = inertia + dt * jnp.diag(robot.damping)
     springs = robot.passive_force(kin, jnp.zeros_like(state.v))
     drive = springs - robot.bias_force(kin, state.v) + open_loop_force(robot, control, state.v.dtype)
-    contacts = tuple(
-        group.contacts(robot, kin, one, memory, dt)
-        for group, one, memory in zip(groups, placed, state.memory[: len(groups)], strict=True)
-    )
     metric = mass
     if simulator.grain_inertia is not None:
         touching = (placed[0].depth > 0)[:, None, None] * simulator.grain_inertia
@@ -144,7 +162,14 @@ def problem_of(
     if simulator.has_joint_forces or control.position is not None:
         joints = joint_law(robot, state.q, control, jnp.diag(inertia), dt)
     momentum = product(inertia, state.v) + dt * drive
-    return StepProblem(metric, momentum, contacts, joints, dt), mass
+    return StepProblem(metric, momentum, (), joints, dt), mass
+
+
+def contacts_of(robot: Any, groups: tuple[Group, ...], kin, placed, memory, dt) -> tuple[Contacts, ...]:
+    """What groups that may touch the ground meet there."""
+    return tuple(
+        group.contacts(robot, kin, one, before, dt) for group, one, before in zip(groups, placed, memory, strict=True)
+    )
 
 
 def split(groups: tuple[Group, ...]) -> tuple[tuple[Group, ...], tuple[BodyGroup, ...]]:

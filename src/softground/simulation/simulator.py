@@ -301,7 +301,7 @@ class Simulator(eqx.Module):
     def problem(self, state: State, control: Control) -> StepProblem:
         """The convex problem of the step from this state."""
         kin, groups = self.robot.kinematics(state.q), self.groups
-        return problem_of(self, state, control, groups, kin, self._placed(groups, kin))[0]
+        return problem_of(self, state, control, groups, kin, self._placed(groups, kin))
 
     def energy(self, state: State) -> Float[Array, ""]:
         """Kinetic and potential energy of the robot and elastic energy of the ground, J.

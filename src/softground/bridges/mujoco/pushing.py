@@ -22,7 +22,7 @@ from softground.bridges.mujoco.answering import DofRows, Rates, dof_law
 from softground.bridges.mujoco.carrying import Carrier, Pose
 from softground.contact.guess import KEPT, Guess
 from softground.contact.newton import Newton
-from softground.contact.problem import StepProblem, product
+from softground.contact.problem import Contacts, StepProblem, product
 from softground.contact.solve import solve
 from softground.media.base import FootInGround
 from softground.simulation.groups import Group, in_order
@@ -110,8 +110,8 @@ def push(touching: Touching, given: Given) -> Push:
         joints = dof_law(given.rows, scale, given.reference, given.dt)
         momentum = momentum - given.dt * joints.response(given.reference)[0]
 
-    def solved(count: int) -> Outcome:
-        return _solved(touching, given, placed[:count], metric, momentum, joints)
+    def solved(contacts: tuple[Contacts, ...]) -> Outcome:
+        return _solved(touching, given, placed, StepProblem(metric, momentum, contacts, joints, given.dt))
 
     outcome = bodies_if_near(
         carrier, touching.solver, groups, pose, given.velocity, placed, given.memory.ground, solved, given.dt
@@ -156,16 +156,11 @@ def push(touching: Touching, given: Given) -> Push:
     )
 
 
-def _solved(touching: Touching, given: Given, placed: list[FootInGround], metric, momentum, joints) -> Outcome:
-    """What comes of a step in which the first groups may touch the ground."""
-    groups = touching.groups[: len(placed)]
-    contacts = tuple(
-        group.contacts(touching.carrier, given.pose, one, memory, given.dt)
-        for group, one, memory in zip(groups, placed, given.memory.ground[: len(groups)], strict=True)
-    )
-    problem = StepProblem(metric, momentum, contacts, joints, given.dt)
-    found = solve(problem, Guess(given.reference, given.memory.twists[: len(groups)]), touching.solver)
-    memory = remembered(groups, placed, given.memory.ground, problem, found.twists)
+def _solved(touching: Touching, given: Given, placed: list[FootInGround], problem: StepProblem) -> Outcome:
+    """What comes of a step in which the first groups, those of the problem, may touch the ground."""
+    count = len(problem.contacts)
+    found = solve(problem, Guess(given.reference, given.memory.twists[:count]), touching.solver)
+    memory = remembered(touching.groups[:count], placed[:count], given.memory.ground, problem, found.twists)
     return Outcome(
         found.velocity, found.twists, found.twists, found.wrenches, memory, found.iterations, found.converged
     )

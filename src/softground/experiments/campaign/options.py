@@ -1,15 +1,15 @@
-"""What a command line says about a campaign, as a grid and a rig."""
+"""What a command line says about a campaign, as a grid, a foot and a rig."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
-from softground.errors import OptionError, unknown_name
+from softground.errors import ExperimentError, OptionError, unknown_name
 from softground.experiments.campaign.plan import TRAVEL, Grid
 from softground.experiments.rigs import Rig, named_rig
-from softground.experiments.rigs.foot_text import read_foot
 from softground.media.resistive.directions import SETS, SPEED, SPIN
+from softground.robots.shapes import SHAPES, MeshFoot, Shape
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,32 @@ def _changed(part: Any, path: list[str], value: str, setting: str) -> Any:
         return replace(part, **{path[0]: type(old)(value)})
     except ValueError as error:
         raise OptionError(f"--set {setting}: {error}") from None
+
+
+def read_foot(text: str) -> Shape:
+    """A foot from its name and sizes (m), such as "cylinder:RADIUS,LENGTH" or "sphere:RADIUS", or a mesh file."""
+    name, _, numbers = text.partition(":")
+    if name in SHAPES and SHAPES[name].size_names():
+        return SHAPES[name](*_sizes(text, numbers, len(SHAPES[name].size_names())))
+    if "." not in name:
+        raise ExperimentError(f"unknown foot {text!r}: must be {_choices()} in metres, or a mesh file such as foot.stl")
+    return MeshFoot.load(text)
+
+
+def _sizes(text: str, numbers: str, count: int) -> list[float]:
+    try:
+        sizes = [float(number) for number in numbers.split(",")]
+    except ValueError:
+        sizes = []
+    if len(sizes) != count or not all(0 < size < 3 for size in sizes):
+        raise ExperimentError(f"foot {text!r} has wrong sizes: write it as {_choices()}, in metres")
+    return sizes
+
+
+def _choices() -> str:
+    """Such as "box:LENGTH,WIDTH,HEIGHT, sphere:RADIUS"."""
+    sizes = {name: shape.size_names() for name, shape in SHAPES.items()}
+    return ", ".join(f"{name}:{','.join(sizes[name]).upper()}" for name in sorted(sizes) if sizes[name])
 
 
 def may_mirror(foot: str | None) -> bool:
