@@ -84,7 +84,6 @@ class Programs:
             stiffness=None if alone else np.zeros((nv, nv)),
             velocity=np.zeros(nv),
             reference=data.qvel,
-            xfrc_applied=data.xfrc_applied,
             applied=np.zeros((touched, 6)),
             pushed=np.zeros((touched, 6)),
             memory=self.fresh_memory(data),

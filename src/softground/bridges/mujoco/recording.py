@@ -93,7 +93,7 @@ class Recorder:
 
     def _state(self, time: float, q: np.ndarray, v: np.ndarray) -> State:
         memory = self._ground.memory
-        copied = [jax.tree.map(np.copy, parts) for parts in memory]
+        copied = [jax.tree.map(np.copy, parts) for parts in (memory.ground, memory.twists)]
         return State(np.array(time), q.copy(), v.copy(), *copied)
 
 

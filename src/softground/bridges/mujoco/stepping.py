@@ -1,10 +1,10 @@
 """The step of MuJoCo with the ground in it, beside one MjData.
 
 A step is MuJoCo's own, but for the ground's wrenches, which must answer to the velocity with which the step ends. So it
-is taken with the wrenches of the last step (`v_ref`), the convex problem of `pushing.py` says which wrenches go with
-the velocity that they make, and the step is taken again with those. Without constraints MuJoCo's answer is linear and
-that is all. With them it is so only as long as none begins or ceases to act: then the step is repeated, from the
-wrenches just found, until the ends of the step in which the ground believes and MuJoCo's agree.
+is taken with the wrenches that the last steps let expect (`v_ref`), the convex problem of `pushing.py` says which
+wrenches go with the velocity that they make, and the step is taken again with those. Without constraints MuJoCo's
+answer is linear and that is all. With them it is so only as long as none begins or ceases to act: then the step is
+repeated, from the wrenches just found, until the ends of the step in which the ground believes and MuJoCo's agree.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from softground.bridges.mujoco.answering import (
 from softground.bridges.mujoco.calls import Call
 from softground.bridges.mujoco.carrying import model_name
 from softground.bridges.mujoco.programs import Programs
+from softground.bridges.mujoco.pushing import Beginning, beginning
 from softground.errors import OptionError, SoftgroundError
 
 STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
@@ -74,6 +75,8 @@ class Stepping:
         summing = programs.small(squares, told)
         self.squares: Any = summing.results()
         self.sum_squares = summing.bound(told, self.squares)
+        self.begun: Any = None
+        self.expect = tuple(self._expecting(memory.expected) for memory in self.memories)
         self.exact = True  # the last step's ends need no comparison
         now = End(self.given.pushed, data.qvel, self.apart.off)
         before: Any = End(*(np.copy(part) for part in now))
@@ -83,6 +86,14 @@ class Stepping:
         self.keep = programs.in_a_row(_copies(before, now))
         self.jump = programs.in_a_row([*_copies(before, now), *self._jump()])
         self.begin, self.again = (programs.in_a_row(calls) for calls in self._mujocos_part())
+
+    def _expecting(self, wrenches: np.ndarray) -> Callable[[], None]:
+        """Call that makes `begun` of what is expected."""
+        rows = tuple(self.data.xfrc_applied[body] for body in self.touched)
+        told = rows, self.given.applied, self.given.pushed, wrenches
+        program = self.programs.small(_begun, told)
+        self.begun = program.results() if self.begun is None else self.begun
+        return program.bound(told, self.begun)
 
     def _mujocos_part(self) -> tuple[list[Call], list[Call]]:
         """Calls from positions and velocities to the end of the step with the wrenches that are applied, and those that
@@ -95,6 +106,8 @@ class Stepping:
             end += [("mj_rnePostConstraint", here), ("mj_sensorAcc", here)]
         end += [("mj_checkAcc", here), (integrator_of(model), here)]
         begin: list[Call] = [
+            *_copies([data.xfrc_applied[body] for body in self.touched], self.begun.applied),
+            *_copies((given.applied, given.pushed), self.begun),
             ("mj_fwdActuation", here),
             full_mass(model, data, given.mass),
             ("mju_copy", (given.velocity, data.qvel)),
@@ -146,7 +159,9 @@ class Stepping:
                 "a new ground"
             )
         self.given.dt[()] = opt.timestep
+        self.expect[self.now]()
         self.begin()
+        self.check_not_reset()
         self.read_constraints()
         self.exact, rounds = True, 0
         while True:
@@ -175,6 +190,14 @@ class Stepping:
                 break
         self.rounds = rounds
 
+    def check_not_reset(self) -> None:
+        """SoftgroundError where MuJoCo, at the end of the step, has put its state back to the beginning."""
+        if self.data.time <= self.time:
+            raise SoftgroundError(
+                f"in the step at {self.time:g} s MuJoCo met numbers that are too large or not finite, and has reset "
+                "the state: see data.warning"
+            )
+
     def read_constraints(self) -> None:
         """Which constraints this step has."""
         rows, data = self.given.rows, self.data
@@ -195,11 +218,7 @@ class Stepping:
 
     def commit(self) -> None:
         """The step is over: what the ground remembers from here on."""
-        if self.data.time <= self.time:
-            raise SoftgroundError(
-                f"in the step at {self.time:g} s MuJoCo met numbers that are too large or not finite, and has reset "
-                "the state: see data.warning"
-            )
+        self.check_not_reset()
         self.now = 1 - self.now
         self.time = self.data.time
 
@@ -231,6 +250,10 @@ class Stepping:
         mujoco.mj_fwdPosition(self.model, data)
         jax.tree.map(np.copyto, self.memories[self.now], self.programs.fresh_memory(data))
         self.time, self.pending = data.time, False
+
+
+def _begun(rows: tuple[Array, ...], applied: Array, pushed: Array, wanted: Array) -> Beginning:
+    return beginning(jnp.stack(rows), applied, pushed, wanted)
 
 
 def squares(*arrays: Float[Array, "..."]) -> Float[Array, ""]:
