@@ -64,6 +64,33 @@ def test_seeds_repeat_and_the_ground_carries(name):
     assert robot.ground.converged
 
 
+def test_ground_that_varies_is_drawn_for_every_episode():
+    """The ant's, with one program for all: what is chosen is what an environment of that ground alone has."""
+    env = gymnasium.make(IDS[0], ground="sand", vary={"strength": (1.0, 4.0), "slope": (-0.1, 0.1)})
+    check_env(env.unwrapped, skip_render_check=True)
+    drawn = [env.reset(seed=seed)[1]["ground"] for seed in (3, 4, 3)]
+    assert drawn[0] == drawn[2] != drawn[1] != env.reset()[1]["ground"]
+    assert all(1 <= one["strength"] <= 4 and abs(one["slope"]) <= 0.1 for one in drawn)
+    alone = gymnasium.make(IDS[0], ground="sand")
+    one = env.reset(seed=3, options={"ground": {"strength": 1.0, "slope": 0.0}})[0]
+    other = alone.reset(seed=3)[0]
+    for action in np.random.default_rng(0).uniform(-0.3, 0.3, (10, 8)):
+        np.testing.assert_allclose(one, other, atol=1e-8)
+        one, _, _, _, info = env.step(action)
+        other = alone.step(action)[0]
+    assert info["ground"] == {"strength": 1.0, "slope": 0.0}
+    for bad, message in (({"strength": -1.0}, "must not be negative"), ({"wetness": 1.0}, "unknown parameter")):
+        with pytest.raises(OptionError, match=message):
+            env.reset(options={"ground": bad})
+    with pytest.raises(OptionError, match="let it vary when the environment is made"):
+        alone.reset(options={"ground": {"strength": 2.0}})
+    robot: Any = env.unwrapped
+    env.reset(options={"ground": {"slope": 0.1}})
+    ray, body = np.array([1.0, 0.0, 3.0]), np.zeros(1, np.int32)
+    down = mujoco.mj_ray(robot.model, robot.data, ray, np.array([0.0, 0.0, -1.0]), None, 1, -1, body)
+    assert 3.0 - down == pytest.approx(np.tan(0.1), abs=1e-6)  # the floor that is drawn has moved
+
+
 def test_observations_have_the_grounds_force():
     """cfrc_ext of the ant's shanks, in its observation, is the sand's force on them."""
     env: Any = gymnasium.make(IDS[0], ground="sand", contact_force_range=(-100.0, 100.0)).unwrapped

@@ -144,7 +144,7 @@ def test_damping_may_change_between_steps():
 
 def test_sensors_feel_the_ground(closed):
     """At rest the sensor at an ankle balances the ground's force less the weight of the foot, in axes of its site; the
-    accelerometer gravity alone."""
+    accelerometer gravity alone. A touch sensor feels a foot whose sole its site reaches, as MuJoCo's rigid contacts."""
     model, data, ground, *_ = closed
     site = model.site("ankle0").id
     mass = model.body("ankle0").mass[0]
@@ -152,6 +152,9 @@ def test_sensors_feel_the_ground(closed):
     expected = data.site_xmat[site].reshape(3, 3).T @ (ground.wrenches[0, :3] + mass * model.opt.gravity)
     np.testing.assert_allclose(force, expected, atol=0.02 * float(np.linalg.norm(expected)))
     assert np.linalg.norm(data.sensor("acc").data) == pytest.approx(9.81, rel=0.01)
+    normal = ground.wrenches[0, 2]
+    assert normal > 2
+    assert [data.sensor(name).data[0] for name in ("touch", "inside", "cut")] == pytest.approx([normal, 0, 2])
     mujoco.mj_rnePostConstraint(model, data)
     body = model.body("ankle0").id
     felt = data.cfrc_ext[body, 3:]

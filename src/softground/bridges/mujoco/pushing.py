@@ -74,6 +74,7 @@ class Push(NamedTuple):
     pushed: Float[Array, "c 6"]  # what of them is the ground's
     velocity: Float[Array, " nv"]  # with which the step then ends, if MuJoCo answers as thought
     wrench_world: Float[Array, "f 6"]  # N, N m, on each foot about its origin
+    normal: Float[Array, " f"]  # N, of it along the normal of the surface
     depth: Float[Array, " f"]  # m, positive below the surface
     tilt: Float[Array, " f"]  # rad
     twist: Float[Array, "f 6"]  # m/s, rad/s, of each foot at the end of the step, surface frame
@@ -127,6 +128,7 @@ def push(touching: Touching, given: Given) -> Push:
     of_feet, of_bodies = slice(len(feet)), slice(len(feet), None)
     on_feet = in_order(feet, wrench[of_feet])
     on_bodies = in_order(bodies, wrench[of_bodies]) if bodies else jnp.zeros((0, 6))
+    outward = in_order(feet, [one.surface[:, :, 2] for one in placed[of_feet]])
     deepest = [group.deepest(one) for group, one in zip(bodies, placed[of_bodies], strict=True)]
     pushed = _on_touched(carrier, pose, on_feet, on_bodies)
     followed = zip(outcome.guess, given.memory.twists, strict=True)
@@ -135,6 +137,7 @@ def push(touching: Touching, given: Given) -> Push:
         pushed=pushed,
         velocity=outcome.velocity,
         wrench_world=on_feet,
+        normal=(on_feet[:, :3] * outward).sum(1),
         depth=in_order(feet, [one.depth for one in placed[of_feet]]),
         tilt=in_order(feet, [one.tilt for one in placed[of_feet]]),
         twist=in_order(feet, [group.all_components(u) for group, u in zip(feet, outcome.twists, strict=False)]),

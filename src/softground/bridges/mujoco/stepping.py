@@ -35,6 +35,7 @@ from softground.bridges.mujoco.calls import Call
 from softground.bridges.mujoco.carrying import model_name
 from softground.bridges.mujoco.programs import Programs
 from softground.bridges.mujoco.pushing import Beginning, beginning
+from softground.bridges.mujoco.touch import touches
 from softground.errors import OptionError, SoftgroundError
 
 STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
@@ -54,7 +55,7 @@ class Stepping:
         self.programs, self.model, self.opt = programs, model, model.opt
         self.data: Any = data  # None while steps are taken beside others; all else here keeps arrays of it alone
         self.affine, self.integrator, self.flags = is_affine(model), int(model.opt.integrator), damping_flags(model)
-        self.touched = np.array(programs.carrier.touched)
+        self.touched, self.touches = np.array(programs.carrier.touched), touches(model, programs.carrier)
         self.state = np.empty(mujoco.mj_stateSize(model, STATE))
         self.rounds, self.most_rounds, self.time = 0, most_rounds, data.time
         self.pending, self.acting = False, np.zeros(0, bool)
@@ -136,7 +137,7 @@ class Stepping:
             stiffness = None if alone else self.stiffness
             given = self.given._replace(memory=self.memories[self.now], stiffness=stiffness)
             results = self.push._replace(memory=self.memories[1 - self.now])
-            call = self.programs.of_step(self.data, alone).bound((given,), results)
+            call = self.programs.of_step(self.data, alone).bound((given, self.programs.values), results)
             self.calls[alone, self.now] = call
         call()
 
@@ -189,6 +190,9 @@ class Stepping:
             if self.apart.agreed or rounds >= self.most_rounds:
                 break
         self.rounds = rounds
+        for sensor in self.touches:
+            felt = data.sensordata[sensor.address] + push.normal[list(sensor.feet)].sum()
+            data.sensordata[sensor.address] = min(felt, sensor.most)
 
     def check_not_reset(self) -> None:
         """SoftgroundError where MuJoCo, at the end of the step, has put its state back to the beginning."""
