@@ -16,7 +16,7 @@ import softground as sg
 import softground.bridges.gymnasium
 from softground.bridges.gymnasium import TaskEnv, TaskVectorEnv
 from softground.bridges.gymnasium.locomotion import with_floor_of
-from softground.errors import OptionError
+from softground.errors import MediumError, OptionError
 
 from ..envs.env_cases import FOOT
 
@@ -139,7 +139,7 @@ def test_the_programs_of_the_pages():
 def test_a_medium_or_a_ground_will_do_and_others_are_named():
     env: Any = gymnasium.make(IDS[0], ground=sg.Ground(sg.sand(2.0), sg.Plane(slope=0.1), bodies=sg.firm()))
     assert rollout(env, 0, 3)[0].shape[1] == env.observation_space.shape[0]
-    with pytest.raises(OptionError, match="unknown ground 'quicksand'"):
+    with pytest.raises(MediumError, match="unknown medium 'quicksand'"):
         gymnasium.make(IDS[0], ground="quicksand")
 
 

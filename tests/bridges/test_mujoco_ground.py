@@ -327,6 +327,8 @@ def test_models_that_it_cannot_serve_are_refused():
         sg.mujoco.Ground(fixed, sg.sand(), feet=["x"])
     with pytest.raises(OptionError, match=r"needs a mujoco\.MjModel"):
         sg.mujoco.Ground("go1.xml", sg.sand())
+    with pytest.raises(OptionError, match=r"ground must be a medium, sg\.sand\(\), or.*got 'sand'"):
+        sg.mujoco.Ground(go1()[0], "sand", **good)  # type: ignore[arg-type]
 
 
 def test_bad_states_are_named():

@@ -18,15 +18,15 @@ from gymnasium.envs.mujoco.walker2d_v5 import Walker2dEnv
 
 from softground.bridges.gymnasium.robots import seed_of
 from softground.bridges.mujoco import Ground, take_out_floor
+from softground.bridges.mujoco.options import soft_ground
 from softground.bridges.scene import add_field, add_plane, plane_pose
 from softground.envs.grounds import OF_PLANES, Grounds
-from softground.errors import OptionError, unknown_name
-from softground.media import firm, foam, pebbles, sand
+from softground.errors import OptionError
+from softground.media import firm, medium_of
 from softground.media.base import Medium
 from softground.simulation.ground import Ground as SoftGround
 from softground.surfaces import Plane, Surface
 
-GROUNDS = {"sand": sand, "pebbles": pebbles, "foam": foam, "firm": firm}
 LONGEST_STEP = 0.005  # s
 FLOOR, CELLS = 40.0, 400  # m, to each side, as in Gymnasium's files; of ground that is not flat
 
@@ -115,8 +115,8 @@ class _OnGround:
 
 
 class AntOnGround(_OnGround, AntEnv):
-    """Gymnasium's Ant-v5 on soft ground: a name (sand, pebbles, foam, firm), a medium or an `sg.Ground`; vary: ranges
-    from which parameters of it are drawn for every episode, as of `sg.envs.make`."""
+    """Gymnasium's Ant-v5 on soft ground: a name ("sand", "foam", "mud"), a medium or an `sg.Ground`; vary: ranges from
+    which parameters of it are drawn for every episode, as of `sg.envs.make`."""
 
     feet = tuple(f"{leg}_ankle_geom" for leg in ("left", "right", "third", "fourth"))
     contacts = ("torso_geom",)
@@ -147,10 +147,6 @@ def with_floor_of(surface: Surface, path: str) -> mujoco.MjModel:
 
 
 def _soft(ground: str | Medium | SoftGround) -> SoftGround:
-    if isinstance(ground, SoftGround):
-        return ground
-    if isinstance(ground, Medium):
-        return SoftGround(ground, bodies=firm())
-    if ground not in GROUNDS:
-        raise OptionError(unknown_name("ground", ground, GROUNDS))
-    return SoftGround(GROUNDS[ground](), bodies=firm())
+    """Ground in which robots that fall lie on firm ground."""
+    medium = medium_of(ground) if isinstance(ground, str) else ground
+    return SoftGround(medium, bodies=firm()) if isinstance(medium, Medium) else soft_ground(medium, "MuJoCo")

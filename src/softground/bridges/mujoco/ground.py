@@ -68,8 +68,9 @@ class Ground:
         _check_model(model)
         check_options(tolerance, rounds, backend)
         self.model = model
-        grounds = ground if isinstance(ground, Grounds) else Grounds(ground)
-        soft_ground(grounds.ground, "MuJoCo")
+        varied = isinstance(ground, Grounds)
+        soft = soft_ground(ground.ground if varied else ground, "MuJoCo")
+        grounds = ground if varied else Grounds(soft)
         self.carrier = carrier_of(model, feet, contacts, posture)
         refuse_floor(model, self.carrier.touched)
         solver = Newton() if solver is None else solver
