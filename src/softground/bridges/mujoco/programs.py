@@ -40,7 +40,8 @@ class Programs:
         """`push`, of a step and of `values`, where constraints are of single dofs alone, or of any kind."""
         if alone not in self._steps:
             with jax.enable_x64(True):
-                step = lambda given, values: push(self.touching(data, values), given)  # noqa: E731
+                rates = Rates(self._model, data)  # not of `data`, which programs must not keep alive
+                step = lambda given, values: push(self._touching(rates, values), given)  # noqa: E731
                 self._steps[alone] = _program(step, (self.example(data, alone), self.values), self._backend)
         return self._steps[alone]
 
@@ -64,16 +65,19 @@ class Programs:
         """What ground remembers in which the feet have been where they are now all along."""
         with jax.enable_x64(True):
             if self._untouched is None:
-                self._untouched = jax.jit(lambda pose, values: untouched(self.touching(data, values), pose))
+                rates = Rates(self._model, data)
+                self._untouched = jax.jit(lambda pose, values: untouched(self._touching(rates, values), pose))
             return jax.tree.map(np.array, self._untouched(_pose(data), self.values))
 
-    def touching(self, data: mujoco.MjData, values: Parameters | None = None) -> Touching:
-        """What meets the ground, with these parameters. What they are made of is known while a program is traced, and
-        becomes constants of it."""
-        ground = self.grounds.with_parameters(values or {})
+    def touching(self, data: mujoco.MjData) -> Touching:
+        """What meets the ground, where none of it varies."""
+        return self._touching(Rates(self._model, data), {})
+
+    def _touching(self, rates: Rates, values: Parameters) -> Touching:
+        """What meets the ground with these parameters; all else of it becomes constants of a program."""
+        ground = self.grounds.with_parameters(values)
         groups = groups_on(ground, self.carrier) if values else self.groups
-        rates, pattern = Rates(self._model, data), tree_pattern(self._model)
-        return Touching(self.carrier, groups, ground.surface, self._solver, rates, pattern)
+        return Touching(self.carrier, groups, ground.surface, self._solver, rates, tree_pattern(self._model))
 
     def example(self, data: mujoco.MjData, alone: bool = True) -> Given:
         """Arrays of which a step is made, those of MuJoCo where they are."""
