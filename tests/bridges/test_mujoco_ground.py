@@ -176,6 +176,34 @@ def test_the_callback_is_the_step():
     np.testing.assert_allclose(other.qpos, one.qpos, atol=1e-9)
 
 
+def test_mistakes_inside_of_the_callback_are_named():
+    """And the process lives: MuJoCo passes an exception on by a jump."""
+    model = servo_model("ant", 0.002)
+    data = standing(model, "ant")
+    ground = ground_under(model, "ant", GROUNDS["sand"]())
+    with ground.attached(model, data):
+        mujoco.mj_step(model, data)
+        data.xfrc_applied[2, 1] = np.nan
+        with pytest.raises(
+            OptionError, match=r"data\.xfrc_applied must be finite, got \[nan\] at entries \[\(2, 1\)\]"
+        ):
+            mujoco.mj_step(model, data)
+        data.xfrc_applied[2, 1] = 0.0
+        data.qfrc_applied[6] = 1e100
+        mujoco.mj_step(model, data)  # MuJoCo resets the state, and says so in data.warning
+        with pytest.raises(SoftgroundError, match="numbers that are too large"):
+            mujoco.mj_step(model, data)
+        mujoco.mj_step(model, data)
+        model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+        with pytest.raises(OptionError, match="integrator has changed"):
+            mujoco.mj_step(model, data)
+        model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    data.qfrc_applied[6] = 1e100
+    with pytest.raises(SoftgroundError, match="numbers that are too large"), ground.attached(model, data):
+        mujoco.mj_step(model, data)
+    assert mujoco.get_mjcb_passive() is None
+
+
 def test_rows_that_the_user_writes_are_the_users():
     model = servo_model("ant", 0.002)
     data = standing(model, "ant")

@@ -15,6 +15,7 @@ import mujoco
 import numpy as np
 
 from softground.bridges.mujoco.answering import integrator_of
+from softground.bridges.mujoco.attaching import attached
 from softground.bridges.mujoco.carrying import Posture, carrier_of, model_name
 from softground.bridges.mujoco.floor import refuse_floor
 from softground.bridges.mujoco.options import check_options, soft_ground
@@ -131,22 +132,11 @@ class Ground:
 
         MuJoCo calls Python in the middle of its step, through the one passive-force callback that it has (an earlier
         one is put back at the end). What `mjcb_control` does comes after it: set `data.ctrl` before the step instead.
+        A step that has no solution raises as the next one begins, or as the block ends.
         """
         beside = self._of(model, data)
-        before = mujoco.get_mjcb_passive()
-
-        def passive(_model: mujoco.MjModel, _data: mujoco.MjData) -> None:
-            if before is not None:
-                before(_model, _data)
-            if _data._address == data._address:
-                self._turn_to(beside, data)
-                beside.meet()
-
-        mujoco.set_mjcb_passive(passive)
-        try:
+        with attached(beside, data, lambda: self._turn_to(beside, data)):
             yield self
-        finally:
-            mujoco.set_mjcb_passive(before)
 
     def reset(self, data: mujoco.MjData) -> None:
         """Forget what the ground remembers, and take its wrenches out of `data`: after putting a robot elsewhere.

@@ -143,7 +143,12 @@ class Stepping:
 
     def check_state(self) -> None:
         """OptionError where state or forces are not finite; a clock that went back makes the ground forget."""
-        data = self.data
+        data, opt = self.data, self.opt
+        if opt.integrator != self.integrator or opt.disableflags & WITHOUT_DAMPING != self.flags:
+            raise OptionError(
+                "model.opt.integrator has changed since the ground was made, or a flag that switches damping off: make "
+                "a new ground"
+            )
         self.sum_squares()
         if not isfinite(self.squares):
             _refuse_state(self.model, data)
@@ -153,13 +158,8 @@ class Stepping:
 
     def solve(self) -> None:
         """Take the step from positions and velocities to its end; `back` undoes the last part."""
-        data, opt, push = self.data, self.opt, self.push
-        if opt.integrator != self.integrator or opt.disableflags & WITHOUT_DAMPING != self.flags:
-            raise OptionError(
-                "model.opt.integrator has changed since the ground was made, or a flag that switches damping off: make "
-                "a new ground"
-            )
-        self.given.dt[()] = opt.timestep
+        data, push = self.data, self.push
+        self.given.dt[()] = self.opt.timestep
         self.expect[self.now]()
         self.begin()
         self.check_not_reset()
@@ -230,15 +230,18 @@ class Stepping:
         """To where the step began."""
         mujoco.mj_setState(self.model, self.data, self.state, STATE)
 
-    def meet(self) -> None:
-        """From inside of MuJoCo's step, after its passive forces: leaves the ground's wrenches in xfrc_applied.
+    def check_meeting(self) -> None:
+        """What `check_state` does, from inside of MuJoCo's step.
 
         MuJoCo may ask several times for one step (`mj_forward`), so it is over when the next one begins.
         """
-        model, data = self.model, self.data
-        if self.pending and data.time > self.time:
+        if self.pending and self.data.time > self.time:
             self.commit()
         self.check_state()
+
+    def meet(self) -> None:
+        """From inside of MuJoCo's step, after its passive forces: leaves the ground's wrenches in xfrc_applied."""
+        model, data = self.model, self.data
         mujoco.mj_referenceConstraint(model, data)
         mujoco.mj_rne(model, data, 0, data.qfrc_bias)
         self.solve()
