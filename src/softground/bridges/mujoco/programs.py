@@ -26,7 +26,7 @@ class Programs:
 
     def __init__(self, model: mujoco.MjModel, grounds: Grounds, carrier: Carrier, solver: Newton, backend: str):
         self.carrier, self.grounds = carrier, grounds
-        self.values = {name: np.array(value) for name, value in grounds.middle().items()}
+        self.values: dict[str, Any] = {name: np.array(value) for name, value in grounds.middle().items()}
         """Parameters of the ground, which programs read where they are."""
         with jax.enable_x64(True):
             self.groups = groups_on(grounds.with_parameters(self.values), carrier)
