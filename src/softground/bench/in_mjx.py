@@ -68,15 +68,13 @@ def _compare(
     rates = dict(zip(jobs, size * steps / np.median(taken, axis=0), strict=True))
     rows = {}
     for name in backends:
-        rounds, converged, finite = (np.asarray(x) for x in seen[name][1:])
+        rounds, converged = (np.asarray(x) for x in seen[name][1:])
         rows[name] = {
             "steps_per_s": float(rates[name]),
             "mjx_per_s": float(rates["mjx"]),
             "ratio": float(np.median(taken[:, list(jobs).index(name)] / taken[:, 0])),
             "rounds": float(rounds.mean()),
-            "most": int(rounds.max()),
-            "converged": float(converged.mean()),
-            "finite": bool(finite.all()),
+            "agreed": float(converged.mean()),
             "compile_s": compiled[name],
         }
     return rows
@@ -105,7 +103,7 @@ class _Job:
 
         def soft(state, _):
             data, memory = jax.vmap(lambda data, memory: step(mjx_model, told(data), memory))(*state)
-            return (data, memory), (memory.rounds, memory.converged, jnp.isfinite(data.qvel).all())
+            return (data, memory), (memory.rounds, memory.converged)
 
         def rigid(data, _):
             return jax.vmap(lambda data: mjx.step(mjx_model, told(data)))(data), None
