@@ -179,6 +179,9 @@ CLOSED = """
   </actuator>
   <sensor>
     <force name="ankle" site="ankle0"/>
+    <touch name="touch" site="ankle0"/>
+    <touch name="inside" site="inside0"/>
+    <touch name="cut" site="ankle0" cutoff="2"/>
     <accelerometer name="acc" site="imu"/>
     <framelinvel name="vel" objtype="body" objname="box"/>
   </sensor>
@@ -192,7 +195,8 @@ LEG = """
     <joint name="knee{k}" type="hinge" axis="0 1 0" range="-60 60"/>
     <geom type="capsule" fromto="0 0 -0.02 0 0 -0.1" size="0.015"/>
     <body name="ankle{k}" pos="0 0 -0.13">
-      <site name="ankle{k}"/>
+      <site name="ankle{k}" size="0.04"/>
+      <site name="inside{k}" size="0.02"/>
       <geom name="foot{k}" type="sphere" size="0.03"/>
     </body>
   </body>
@@ -247,6 +251,7 @@ SMALL = """
   </tendon>
   <equality><joint name="gear" joint1="hipFL" joint2="hipFR" polycoef="0 1 0 0 0"/></equality>
   <actuator>{servos}</actuator>
+  <sensor><touch site="FL"/><touch site="RR" cutoff="4"/></sensor>
 </mujoco>
 """
 SMALL_LEG = """
@@ -254,6 +259,7 @@ SMALL_LEG = """
   <joint name="hip{k}" range="-30 30" limited="true" frictionloss="{rubs}"/>
   <geom type="capsule" fromto="0 0 0 0 0 -0.2" size="0.02"/>
   <geom name="{k}" type="sphere" pos="0 0 -0.2" size="0.04"/>
+  <site name="{k}" pos="0 0 -0.2" size="0.05"/>
 </body>
 """
 

@@ -16,7 +16,7 @@ import softground as sg
 import softground.bridges.gymnasium
 from softground.bridges.gymnasium import TaskEnv, TaskVectorEnv
 from softground.bridges.gymnasium.locomotion import with_floor_of
-from softground.errors import OptionError
+from softground.errors import MediumError, OptionError
 
 from ..envs.env_cases import FOOT
 
@@ -62,6 +62,33 @@ def test_seeds_repeat_and_the_ground_carries(name):
     assert robot.dt == pytest.approx({"softground/Ant-v0": 0.05, "softground/Walker2d-v0": 0.008}[name])
     assert np.isfinite(first[0]).all()
     assert robot.ground.converged
+
+
+def test_ground_that_varies_is_drawn_for_every_episode():
+    """The ant's, with one program for all: what is chosen is what an environment of that ground alone has."""
+    env = gymnasium.make(IDS[0], ground="sand", vary={"strength": (1.0, 4.0), "slope": (-0.1, 0.1)})
+    check_env(env.unwrapped, skip_render_check=True)
+    drawn = [env.reset(seed=seed)[1]["ground"] for seed in (3, 4, 3)]
+    assert drawn[0] == drawn[2] != drawn[1] != env.reset()[1]["ground"]
+    assert all(1 <= one["strength"] <= 4 and abs(one["slope"]) <= 0.1 for one in drawn)
+    alone = gymnasium.make(IDS[0], ground="sand")
+    one = env.reset(seed=3, options={"ground": {"strength": 1.0, "slope": 0.0}})[0]
+    other = alone.reset(seed=3)[0]
+    for action in np.random.default_rng(0).uniform(-0.3, 0.3, (10, 8)):
+        np.testing.assert_allclose(one, other, atol=1e-8)
+        one, _, _, _, info = env.step(action)
+        other = alone.step(action)[0]
+    assert info["ground"] == {"strength": 1.0, "slope": 0.0}
+    for bad, message in (({"strength": -1.0}, "must not be negative"), ({"wetness": 1.0}, "unknown parameter")):
+        with pytest.raises(OptionError, match=message):
+            env.reset(options={"ground": bad})
+    with pytest.raises(OptionError, match="let it vary when the environment is made"):
+        alone.reset(options={"ground": {"strength": 2.0}})
+    robot: Any = env.unwrapped
+    env.reset(options={"ground": {"slope": 0.1}})
+    ray, body = np.array([1.0, 0.0, 3.0]), np.zeros(1, np.int32)
+    down = mujoco.mj_ray(robot.model, robot.data, ray, np.array([0.0, 0.0, -1.0]), None, 1, -1, body)
+    assert 3.0 - down == pytest.approx(np.tan(0.1), abs=1e-6)  # the floor that is drawn has moved
 
 
 def test_observations_have_the_grounds_force():
@@ -112,7 +139,7 @@ def test_the_programs_of_the_pages():
 def test_a_medium_or_a_ground_will_do_and_others_are_named():
     env: Any = gymnasium.make(IDS[0], ground=sg.Ground(sg.sand(2.0), sg.Plane(slope=0.1), bodies=sg.firm()))
     assert rollout(env, 0, 3)[0].shape[1] == env.observation_space.shape[0]
-    with pytest.raises(OptionError, match="unknown ground 'quicksand'"):
+    with pytest.raises(MediumError, match="unknown medium 'quicksand'"):
         gymnasium.make(IDS[0], ground="quicksand")
 
 

@@ -131,6 +131,8 @@ def test_checkpoints_give_back_what_was_saved_and_nothing_else(tmp_path):
     np.savez(path, about=np.frombuffer(json.dumps({"format": "softground checkpoint 0"}).encode(), np.uint8))
     with pytest.raises(FileFormatError, match="softground checkpoint 0"):
         load_checkpoint(path)
+    with pytest.raises(FileFormatError, match=r"there is no checkpoint.*begin without --resume"):
+        load_checkpoint(tmp_path / "none.npz")
 
 
 def test_braxs_ppo_takes_the_environment(monkeypatch):

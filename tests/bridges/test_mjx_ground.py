@@ -55,13 +55,13 @@ def walked() -> dict[str, np.ndarray]:
             data, memory = state
             data = data.replace(ctrl=told[0], xfrc_applied=data.xfrc_applied.at[1, 1].set(told[1]))
             data, memory = soft.step(mjx_model, data, memory)
-            return (data, memory), (data.qpos, data.qvel, data.xfrc_applied, memory)
+            return (data, memory), (data.qpos, data.qvel, data.xfrc_applied, data.sensordata, memory)
 
         return jax.lax.scan(advance, (data, soft.reset(mjx_model, data)), (ctrl, push))[1]
 
     robots = jax.jit(jax.vmap(rollout))(np.array(STRENGTHS), np.where(np.arange(3) == LOST, np.nan, 0.0))
-    qpos, qvel, applied, memory = jax.tree.map(np.asarray, robots)
-    return {**memory._asdict(), "qpos": qpos, "qvel": qvel, "xfrc_applied": applied}
+    qpos, qvel, applied, sensed, memory = jax.tree.map(np.asarray, robots)
+    return {**memory._asdict(), "qpos": qpos, "qvel": qvel, "xfrc_applied": applied, "sensordata": sensed}
 
 
 def test_the_program_of_the_page(page):
@@ -89,9 +89,11 @@ def test_robots_of_a_batch_are_those_of_mujoco(walked, robot):
         np.testing.assert_allclose(walked["wrenches"][robot, k], ground.wrenches, atol=1e-4)
         np.testing.assert_allclose(walked["depth"][robot, k], ground.depth, atol=1e-9)
         np.testing.assert_allclose(walked["xfrc_applied"][robot, k], data.xfrc_applied, atol=1e-4)
+        np.testing.assert_allclose(walked["sensordata"][robot, k], data.sensordata, atol=1e-4)
         assert walked["power"][robot, k] == pytest.approx(ground.power, abs=1e-5)
     assert walked["converged"][robot].all()
     assert touched > 50
+    assert data.sensordata[0] > 1
 
 
 def test_a_robot_that_is_not_finite_is_alone_with_it(walked):

@@ -144,7 +144,7 @@ def test_damping_may_change_between_steps():
 
 def test_sensors_feel_the_ground(closed):
     """At rest the sensor at an ankle balances the ground's force less the weight of the foot, in axes of its site; the
-    accelerometer gravity alone."""
+    accelerometer gravity alone. A touch sensor feels a foot whose sole its site reaches, as MuJoCo's rigid contacts."""
     model, data, ground, *_ = closed
     site = model.site("ankle0").id
     mass = model.body("ankle0").mass[0]
@@ -152,6 +152,9 @@ def test_sensors_feel_the_ground(closed):
     expected = data.site_xmat[site].reshape(3, 3).T @ (ground.wrenches[0, :3] + mass * model.opt.gravity)
     np.testing.assert_allclose(force, expected, atol=0.02 * float(np.linalg.norm(expected)))
     assert np.linalg.norm(data.sensor("acc").data) == pytest.approx(9.81, rel=0.01)
+    normal = ground.wrenches[0, 2]
+    assert normal > 2
+    assert [data.sensor(name).data[0] for name in ("touch", "inside", "cut")] == pytest.approx([normal, 0, 2])
     mujoco.mj_rnePostConstraint(model, data)
     body = model.body("ankle0").id
     felt = data.cfrc_ext[body, 3:]
@@ -171,6 +174,34 @@ def test_the_callback_is_the_step():
     assert mujoco.get_mjcb_passive() is None
     assert stepped.wrenches[:, 2].sum() > 1
     np.testing.assert_allclose(other.qpos, one.qpos, atol=1e-9)
+
+
+def test_mistakes_inside_of_the_callback_are_named():
+    """And the process lives: MuJoCo passes an exception on by a jump."""
+    model = servo_model("ant", 0.002)
+    data = standing(model, "ant")
+    ground = ground_under(model, "ant", GROUNDS["sand"]())
+    with ground.attached(model, data):
+        mujoco.mj_step(model, data)
+        data.xfrc_applied[2, 1] = np.nan
+        with pytest.raises(
+            OptionError, match=r"data\.xfrc_applied must be finite, got \[nan\] at entries \[\(2, 1\)\]"
+        ):
+            mujoco.mj_step(model, data)
+        data.xfrc_applied[2, 1] = 0.0
+        data.qfrc_applied[6] = 1e100
+        mujoco.mj_step(model, data)  # MuJoCo resets the state, and says so in data.warning
+        with pytest.raises(SoftgroundError, match="numbers that are too large"):
+            mujoco.mj_step(model, data)
+        mujoco.mj_step(model, data)
+        model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+        with pytest.raises(OptionError, match="integrator has changed"):
+            mujoco.mj_step(model, data)
+        model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    data.qfrc_applied[6] = 1e100
+    with pytest.raises(SoftgroundError, match="numbers that are too large"), ground.attached(model, data):
+        mujoco.mj_step(model, data)
+    assert mujoco.get_mjcb_passive() is None
 
 
 def test_rows_that_the_user_writes_are_the_users():
@@ -324,6 +355,8 @@ def test_models_that_it_cannot_serve_are_refused():
         sg.mujoco.Ground(fixed, sg.sand(), feet=["x"])
     with pytest.raises(OptionError, match=r"needs a mujoco\.MjModel"):
         sg.mujoco.Ground("go1.xml", sg.sand())
+    with pytest.raises(OptionError, match=r"ground must be a medium, sg\.sand\(\), or.*got 'sand'"):
+        sg.mujoco.Ground(go1()[0], "sand", **good)  # type: ignore[arg-type]
 
 
 def test_bad_states_are_named():

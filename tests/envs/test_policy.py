@@ -45,6 +45,9 @@ def test_other_files_are_refused(tmp_path):
     other.write_bytes(made.read_bytes()[:200])
     with pytest.raises(FileFormatError, match="not a policy file"):
         Policy.load(other)
+    other.write_bytes(b"CDF\x01, a run perhaps")
+    with pytest.raises(FileFormatError, match=r"not a policy file of softground, or not whole$"):  # not NumPy's advice
+        Policy.load(other)
     with pytest.raises(FileFormatError, match=r"there is no policy file.*come with softground: go1_firm, go1_sand"):
         Policy.load(tmp_path / "none.npz")
 

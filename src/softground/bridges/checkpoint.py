@@ -25,13 +25,15 @@ def save_checkpoint(path: Path, content: dict[str, Any]) -> Path:
 
 
 def load_checkpoint(path: Path) -> dict[str, Any]:
-    """What was written; FileFormatError if it is no checkpoint of this version."""
+    """What was written; FileFormatError if it is no checkpoint of this version, or not there."""
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = dict(file)
         about = json.loads(arrays.pop("about").tobytes())
+    except FileNotFoundError as error:
+        raise FileFormatError(f"there is no checkpoint {path}: begin without --resume") from error
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise FileFormatError(f"{path} is not a checkpoint of softground: {error}") from error
+        raise FileFormatError(f"{path} is not a checkpoint of softground, or not whole") from error
     if about.get("format") != FORMAT:
         raise FileFormatError(f"{path} is a {about.get('format')}, and this version reads {FORMAT}: begin anew")
     return _put_together(about["content"], arrays)

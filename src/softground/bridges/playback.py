@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import mujoco
 import numpy as np
 
-from softground.arrays import Array
+from softground.arrays import Array, in_precision
 from softground.errors import OptionError
 from softground.robots import Robot
 from softground.runs import RobotMotion
@@ -98,7 +98,8 @@ def weight_drawn(robot: Robot) -> float:
 def heights(surface: Surface, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Height (m) of the ground over every (x, y) of two arrays of one shape."""
     points = jnp.stack([jnp.asarray(x).ravel(), jnp.asarray(y).ravel()], -1)
-    return np.asarray(jax.jit(jax.vmap(surface.height))(points)).reshape(np.shape(x))
+    here = in_precision(surface, points.dtype)
+    return np.asarray(jax.jit(jax.vmap(here.height))(points)).reshape(np.shape(x))
 
 
 def robot_size(model: mujoco.MjModel, q: np.ndarray) -> float:

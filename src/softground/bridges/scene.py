@@ -89,11 +89,16 @@ def _add_ground(spec: mujoco.MjSpec, play: Playback) -> None:
 
 def add_plane(spec: mujoco.MjSpec, surface: Plane, middle: np.ndarray, half: float, **look: Any) -> None:
     """Flat ground as a geom of the world, about a point (x, y) and so far to each side, m. look: of the geom."""
+    at, quaternion = plane_pose(surface, middle)
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, pos=at, quat=quaternion, size=3 * [half], **look)
+
+
+def plane_pose(surface: Plane, middle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Position (m) at a point (x, y) and orientation (quaternion) of flat ground in the world."""
     rotation = np.asarray(surface.frame_world, dtype=float)
     quaternion = np.zeros(4)
     mujoco.mju_mat2Quat(quaternion, rotation.ravel())
-    at = [*middle, float(heights(surface, *middle))]
-    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, pos=at, quat=quaternion, size=3 * [half], **look)
+    return np.array([*middle, float(heights(surface, *middle))]), quaternion
 
 
 def add_field(

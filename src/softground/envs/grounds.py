@@ -65,10 +65,19 @@ class Grounds:
         share = jax.random.uniform(key, (len(self.ranges),), dtype or jnp.zeros(()).dtype)
         return {name: self._at(name, share[i]) for i, name in enumerate(self.ranges)}
 
-    def _at(self, name: str, share: Array) -> Array:
+    def middle(self) -> Parameters:
+        """Parameters in the middle of their ranges.
+
+        >>> import softground as sg
+        >>> sg.envs.Grounds("sand", {"slope": (0.0, 0.2)}).middle()  # rad
+        {'slope': array(0.1)}
+        """
+        return {name: np.asarray(self._at(name, np.asarray(0.5))) for name in self.ranges}
+
+    def _at(self, name: str, share: Any) -> Any:
         low, high = self.ranges[name]
         if self._is_factor(name):
-            return low * jnp.exp(share * np.log(high / low))
+            return low * (high / low) ** share
         return low + share * (high - low)
 
     def shares(self, values: Parameters) -> Float[Array, " p"]:

@@ -112,7 +112,7 @@ class Policy(eqx.Module):
             names = ", ".join(sorted(file.stem for file in SHIPPED.glob("*.npz")))
             raise FileFormatError(f"there is no policy file {path}; these come with softground: {names}") from error
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise FileFormatError(f"{path} is not a policy file of softground: {error}") from error
+            raise FileFormatError(f"{path} is not a policy file of softground, or not whole") from error
         if about.get("format") != FORMAT:
             raise FileFormatError(
                 f"{path} is a {about.get('format', 'file of another kind')}, and this version reads {FORMAT}: train "

@@ -14,9 +14,9 @@ from mujoco import mjx
 from softground.arrays import Array
 from softground.bridges.mjx.answering import constraint_stiffness, dof_rows, others, quadratic, rates
 from softground.bridges.mjx.memory import Memory
-from softground.bridges.mjx.stepping import Reached, advanced, ended, pose_of, with_rows
+from softground.bridges.mjx.stepping import Reached, advanced, ended, pose_of
 from softground.bridges.mujoco.agreeing import Apart, End, apart, is_careful, leap
-from softground.bridges.mujoco.pushing import Given, Push, Touching, push
+from softground.bridges.mujoco.pushing import Beginning, Given, Push, Touching, beginning, push
 from softground.native.errors import NotNative
 from softground.native.parts import by_native_code, say_why_not
 
@@ -55,7 +55,7 @@ class _Round(NamedTuple):
 
 def once(model: mjx.Model, start: mjx.Data, memory: Memory, asked: Asked) -> Answer:
     """Without constraints MJX's step answers to wrenches just as the ground's problem says."""
-    rows, held = _held(start, memory, asked)
+    rows, held = _beginning(start, memory, asked)
     free = ended(model, start, asked.bodies, rows)
     found = _push(model, free, memory, asked, rows, held, advanced(model, free).qvel, None)
     end = ended(model, start, asked.bodies, found.applied)
@@ -86,7 +86,7 @@ def agreed(model: mjx.Model, start: mjx.Data, memory: Memory, asked: Asked) -> A
         velocity = jnp.where(leaps, to.velocity, last.velocity)
         return _Round(_round(model, start, memory, asked, end, rows, pushed, velocity, acting, count), now, acting)
 
-    rows, held = _held(start, memory, asked)
+    rows, held = _beginning(start, memory, asked)
     free = ended(model, start, asked.bodies, rows)
     velocity, acting = advanced(model, free).qvel, jnp.zeros(len(others(model, free)), bool)
     shapes = eqx.filter_eval_shape(_round, model, start, memory, asked, free, rows, held, velocity, acting, 0)
@@ -115,7 +115,7 @@ def _agreed_jvp(primals, tangents):
 
     def two_rounds(parts):
         model, start, memory, asked = eqx.combine(parts, static)
-        rows, held = _held(start, memory, asked)
+        rows, held = _beginning(start, memory, asked)
         user = rows - held
         pushed, found = answer.push.pushed, answer
         for _ in range(2):
@@ -149,11 +149,10 @@ def _round(
     return Answer(found, Reached.of(after), reached, off, jnp.asarray(count + 1, jnp.int32))
 
 
-def _held(start: mjx.Data, memory: Memory, asked: Asked) -> tuple[Float[Array, "c 6"], Float[Array, "c 6"]]:
-    """Rows of `xfrc_applied` on what the ground touches, and what of them is the ground's: rows that the user has
-    written since the last step are the user's."""
+def _beginning(start: mjx.Data, memory: Memory, asked: Asked) -> Beginning:
+    """Rows of `xfrc_applied` on what the ground touches, as they are expected, and what of them is the ground's."""
     rows = start.xfrc_applied[np.array(asked.bodies)]
-    return rows, jnp.where((rows == memory.applied).all(1, keepdims=True), memory.pushed, 0.0)
+    return beginning(rows, memory.applied, memory.pushed, memory.ground.expected)
 
 
 def _push(
@@ -176,7 +175,6 @@ def _push(
         stiffness=None if acting is None else constraint_stiffness(end, acting),
         velocity=end.qvel,
         reference=velocity,
-        xfrc_applied=with_rows(end, asked.bodies, rows).xfrc_applied,
         applied=rows,
         pushed=pushed,
         memory=memory.ground,

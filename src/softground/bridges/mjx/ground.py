@@ -14,6 +14,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import mujoco
+import numpy as np
 from jaxtyping import Bool, Float
 from mujoco import mjx
 
@@ -27,6 +28,7 @@ from softground.bridges.mujoco.carrying import Posture, carrier_of, model_name
 from softground.bridges.mujoco.floor import refuse_floor
 from softground.bridges.mujoco.options import check_options, groups_on, soft_ground
 from softground.bridges.mujoco.pushing import Touching, untouched
+from softground.bridges.mujoco.touch import touches
 from softground.contact.newton import BatchNewton, Newton
 from softground.errors import OptionError
 from softground.media.base import Medium
@@ -75,7 +77,7 @@ class Ground:
         if solver is None:
             solver = Newton() if backend == "native" or jax.default_backend() == "cpu" else BatchNewton()
         self._name, self._sizes = model_name(model), (model.nq, model.nv, model.nbody)
-        self._coupled = tree_pattern(model)
+        self._coupled, self._touches = tree_pattern(model), touches(model, self.carrier)
         self._tolerance, self._rounds, self._solver, self._backend = tolerance, int(rounds), solver, backend
         self.ground = soft_ground(ground, "MJX")
         groups_on(self.ground, self.carrier)  # raises where a medium does not serve the model
@@ -112,8 +114,16 @@ class Ground:
         asked = Asked(self._touching(data.qpos.dtype), self._backend, self._tolerance, self._rounds)
         answer = (agreed if has_constraints(start) else once)(model, start, memory, asked)
         end = answer.reached.into(with_rows(start, asked.bodies, answer.push.applied))
-        after = as_before(advanced(model, mjx.sensor_acc(model, end)), data)
+        after = as_before(advanced(model, self._felt(mjx.sensor_acc(model, end), answer.push.normal)), data)
         return after, _remembered(answer, jnp.isfinite(after.qpos).all() & jnp.isfinite(after.qvel).all())
+
+    def _felt(self, data: mjx.Data, normal: Float[Array, " f"]) -> mjx.Data:
+        """With the ground's forces in touch sensors, N."""
+        sensed = data.sensordata
+        for sensor in self._touches:
+            sensed = sensed.at[sensor.address].add(normal[np.array(sensor.feet)].sum())
+            sensed = sensed.at[sensor.address].min(sensor.most)
+        return data.replace(sensordata=sensed)
 
     def _touching(self, dtype) -> Touching:
         ground = _sharp_enough(self.ground) if dtype == jnp.float32 else self.ground

@@ -15,6 +15,7 @@ import mujoco
 import numpy as np
 
 from softground.bridges.mujoco.answering import integrator_of
+from softground.bridges.mujoco.attaching import attached
 from softground.bridges.mujoco.carrying import Posture, carrier_of, model_name
 from softground.bridges.mujoco.floor import refuse_floor
 from softground.bridges.mujoco.options import check_options, soft_ground
@@ -22,6 +23,7 @@ from softground.bridges.mujoco.programs import Programs
 from softground.bridges.mujoco.pushing import Memory
 from softground.bridges.mujoco.stepping import Stepping
 from softground.contact.newton import Newton
+from softground.envs.grounds import Grounds
 from softground.errors import OptionError
 from softground.media.base import Medium
 from softground.robots.shapes import Shape
@@ -36,7 +38,8 @@ class Ground:
             ground.step(model, data)  # in place of mujoco.mj_step(model, data)
 
     model: is read and never written. Its rigid floor must not touch what meets this ground (`take_out_floor`).
-    ground: a medium, or `sg.Ground(medium, surface)`.
+    ground: a medium, or `sg.Ground(medium, surface)`; an `sg.envs.Grounds` of one of them, whose parameters `change`
+        then sets between steps.
     feet: names of bodies, geoms or sites, or names with shapes; None: those marked in the file.
     contacts: "feet"; "all" collision geometry; or names of bodies and geoms that meet the ground beside the feet.
     posture: in which the soles are down: qpos, a keyframe or joint values; by default "home" or "stand", or qpos0.
@@ -53,7 +56,7 @@ class Ground:
     def __init__(
         self,
         model: mujoco.MjModel,
-        ground: SoftGround | Medium,
+        ground: SoftGround | Medium | Grounds,
         feet: Iterable[str] | Mapping[str, Shape] | None = None,
         *,
         contacts: str | Iterable[str] = "feet",
@@ -66,11 +69,13 @@ class Ground:
         _check_model(model)
         check_options(tolerance, rounds, backend)
         self.model = model
-        self.ground = soft_ground(ground, "MuJoCo")
+        varied = isinstance(ground, Grounds)
+        soft = soft_ground(ground.ground if varied else ground, "MuJoCo")
+        grounds = ground if varied else Grounds(soft)
         self.carrier = carrier_of(model, feet, contacts, posture)
         refuse_floor(model, self.carrier.touched)
         solver = Newton() if solver is None else solver
-        self._programs = Programs(model, self.ground, self.carrier, solver, backend)
+        self._programs = Programs(model, grounds, self.carrier, solver, backend)
         self._tolerance, self._most_rounds = float(tolerance), int(rounds)
         self._beside: dict[int, Stepping] = {}
         self._alive: dict[int, Any] = {}  # references that do not keep data alive
@@ -80,6 +85,28 @@ class Ground:
     def foot_names(self) -> tuple[str, ...]:
         """In the order of all that is said of feet."""
         return tuple(foot.name for foot in self.carrier.feet)
+
+    @property
+    def ground(self) -> SoftGround:
+        """The ground as it is now."""
+        programs = self._programs
+        return programs.grounds.with_parameters({name: value.copy() for name, value in programs.values.items()})
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Those of the ground that may change, and what they are; at first the middle of their ranges."""
+        return {name: float(value) for name, value in self._programs.values.items()}
+
+    def change(self, values: Mapping[str, float]) -> None:
+        """Other parameters of the ground from here on, for all data; nothing is compiled.
+
+        ground = sg.mujoco.Ground(model, sg.envs.Grounds(sg.sand(), {"strength": (1.0, 4.0)}), feet)
+        ground.change({"strength": 2.5})
+
+        What the ground remembers stays: for another episode `mj_resetData`, or `reset` after it.
+        """
+        for name, value in self._programs.grounds.checked(values).items():
+            self._programs.values[name][()] = value
 
     # -- the step ------------------------------------------------------------------------------------------
 
@@ -105,22 +132,11 @@ class Ground:
 
         MuJoCo calls Python in the middle of its step, through the one passive-force callback that it has (an earlier
         one is put back at the end). What `mjcb_control` does comes after it: set `data.ctrl` before the step instead.
+        A step that has no solution raises as the next one begins, or as the block ends.
         """
         beside = self._of(model, data)
-        before = mujoco.get_mjcb_passive()
-
-        def passive(_model: mujoco.MjModel, _data: mujoco.MjData) -> None:
-            if before is not None:
-                before(_model, _data)
-            if _data._address == data._address:
-                self._turn_to(beside, data)
-                beside.meet()
-
-        mujoco.set_mjcb_passive(passive)
-        try:
+        with attached(beside, data, lambda: self._turn_to(beside, data)):
             yield self
-        finally:
-            mujoco.set_mjcb_passive(before)
 
     def reset(self, data: mujoco.MjData) -> None:
         """Forget what the ground remembers, and take its wrenches out of `data`: after putting a robot elsewhere.
@@ -176,7 +192,8 @@ class Ground:
     @property
     def memory(self) -> Memory:
         """What the ground remembers now, in arrays that the step after the next writes to."""
-        return self._seen.memories[self._seen.now]
+        seen = self._seen
+        return seen.memories[1 - seen.now if seen.pending else seen.now]
 
     @property
     def last(self) -> Any:

@@ -20,7 +20,10 @@ def check_options(tolerance: float, rounds: int, backend: str) -> None:
 
 
 def soft_ground(ground: Ground | Medium, where: str) -> Ground:
-    """A medium lies below a level surface; OptionError for footprints, which are not kept there."""
+    """A medium lies below a level surface; OptionError for what is no ground, and for footprints, which are not kept
+    there."""
+    if not isinstance(ground, Ground | Medium):
+        raise OptionError(f"ground must be a medium, sg.sand(), or sg.Ground(medium, surface), got {ground!r}")
     soft = ground if isinstance(ground, Ground) else Ground(ground)
     if soft.footprints is not None:
         raise OptionError(f"footprints are not kept in {where}: leave them out, or use sg.Simulator")

@@ -15,32 +15,34 @@ from softground.bridges.mujoco.carrying import Carrier, Pose
 from softground.bridges.mujoco.options import groups_on
 from softground.bridges.mujoco.pushing import Given, Memory, Touching, push, untouched
 from softground.contact.newton import Newton
+from softground.envs.grounds import Grounds, Parameters
 from softground.native.direct import Direct
 from softground.native.errors import NotNative
 from softground.native.parts import say_why_not
-from softground.simulation.ground import Ground
 
 
 class Programs:
     """Of the ground's part of a step, of its beginning, and of small arithmetic between."""
 
-    def __init__(self, model: mujoco.MjModel, ground: Ground, carrier: Carrier, solver: Newton, backend: str):
-        self.carrier = carrier
+    def __init__(self, model: mujoco.MjModel, grounds: Grounds, carrier: Carrier, solver: Newton, backend: str):
+        self.carrier, self.grounds = carrier, grounds
+        self.values: dict[str, Any] = {name: np.array(value) for name, value in grounds.middle().items()}
+        """Parameters of the ground, which programs read where they are."""
         with jax.enable_x64(True):
-            self.groups = groups_on(ground, carrier)
-        self._model, self._surface, self._solver, self._backend = model, ground.surface, solver, backend
+            self.groups = groups_on(grounds.with_parameters(self.values), carrier)
+        self._model, self._solver, self._backend = model, solver, backend
         self._limited = Limited(model)
         self._steps: dict[bool, Any] = {}
         self._small: dict[Callable, Any] = {}
-        self._untouched: Callable[[Pose], Memory] | None = None
+        self._untouched: Callable[[Pose, Parameters], Memory] | None = None
 
     def of_step(self, data: mujoco.MjData, alone: bool) -> Any:
-        """`push` in a step in which constraints are of single dofs alone, or of any kind."""
+        """`push`, of a step and of `values`, where constraints are of single dofs alone, or of any kind."""
         if alone not in self._steps:
             with jax.enable_x64(True):
-                touching = self.touching(data)
-                step = lambda given: push(touching, given)  # noqa: E731
-                self._steps[alone] = _program(step, (self.example(data, alone),), self._backend)
+                rates = Rates(self._model, data)  # not of `data`, which programs must not keep alive
+                step = lambda given, values: push(self._touching(rates, values), given)  # noqa: E731
+                self._steps[alone] = _program(step, (self.example(data, alone), self.values), self._backend)
         return self._steps[alone]
 
     def small(self, function: Callable, arguments: tuple) -> Any:
@@ -63,14 +65,19 @@ class Programs:
         """What ground remembers in which the feet have been where they are now all along."""
         with jax.enable_x64(True):
             if self._untouched is None:
-                touching = self.touching(data)
-                self._untouched = jax.jit(lambda pose: untouched(touching, pose))
-            return jax.tree.map(np.array, self._untouched(_pose(data)))
+                rates = Rates(self._model, data)
+                self._untouched = jax.jit(lambda pose, values: untouched(self._touching(rates, values), pose))
+            return jax.tree.map(np.array, self._untouched(_pose(data), self.values))
 
     def touching(self, data: mujoco.MjData) -> Touching:
-        """What meets the ground."""
-        rates, pattern = Rates(self._model, data), tree_pattern(self._model)
-        return Touching(self.carrier, self.groups, self._surface, self._solver, rates, pattern)
+        """What meets the ground, where none of it varies."""
+        return self._touching(Rates(self._model, data), {})
+
+    def _touching(self, rates: Rates, values: Parameters) -> Touching:
+        """What meets the ground with these parameters; all else of it becomes constants of a program."""
+        ground = self.grounds.with_parameters(values)
+        groups = groups_on(ground, self.carrier) if values else self.groups
+        return Touching(self.carrier, groups, ground.surface, self._solver, rates, tree_pattern(self._model))
 
     def example(self, data: mujoco.MjData, alone: bool = True) -> Given:
         """Arrays of which a step is made, those of MuJoCo where they are."""
@@ -84,7 +91,6 @@ class Programs:
             stiffness=None if alone else np.zeros((nv, nv)),
             velocity=np.zeros(nv),
             reference=data.qvel,
-            xfrc_applied=data.xfrc_applied,
             applied=np.zeros((touched, 6)),
             pushed=np.zeros((touched, 6)),
             memory=self.fresh_memory(data),

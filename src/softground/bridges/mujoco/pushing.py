@@ -47,6 +47,8 @@ class Memory(NamedTuple):
 
     ground: tuple[Any, ...]
     twists: tuple[Float[Array, "3 _ _"], ...]  # m/s, rad/s, surface frame: in the last steps, the latest first
+    pushed: Float[Array, "2 c 6"]  # N, N m: wrenches in the last two steps, the latest first
+    expected: Float[Array, "c 6"]  # with which the next step begins
 
 
 class Given(NamedTuple):
@@ -60,9 +62,8 @@ class Given(NamedTuple):
     stiffness: Float[Array, "nv nv"] | None  # K of other constraints; None: there are none
     velocity: Float[Array, " nv"]  # with which the step begins
     reference: Float[Array, " nv"]  # with which it would end with the ground's wrenches as they are now
-    xfrc_applied: Float[Array, "nbody 6"]  # force and torque at xipos, world: of the user and of the ground
-    applied: Float[Array, "c 6"]  # what the last step left there, on the bodies that the ground may touch
-    pushed: Float[Array, "c 6"]  # what of it was the ground's; rows that the user has written since are all the user's
+    applied: Float[Array, "c 6"]  # force and torque at xipos, world, on the bodies that the ground may touch
+    pushed: Float[Array, "c 6"]  # what of them is the ground's, and not the user's
     memory: Memory
 
 
@@ -73,6 +74,7 @@ class Push(NamedTuple):
     pushed: Float[Array, "c 6"]  # what of them is the ground's
     velocity: Float[Array, " nv"]  # with which the step then ends, if MuJoCo answers as thought
     wrench_world: Float[Array, "f 6"]  # N, N m, on each foot about its origin
+    normal: Float[Array, " f"]  # N, of it along the normal of the surface
     depth: Float[Array, " f"]  # m, positive below the surface
     tilt: Float[Array, " f"]  # rad
     twist: Float[Array, "f 6"]  # m/s, rad/s, of each foot at the end of the step, surface frame
@@ -101,9 +103,7 @@ def push(touching: Touching, given: Given) -> Push:
     if given.stiffness is not None:
         root = jnp.sqrt(scale)
         metric = metric + root[:, None] * given.stiffness * root
-    rows = given.xfrc_applied[np.array(carrier.touched)]
-    held = jnp.where((rows == given.applied).all(1, keepdims=True), given.pushed, 0.0)
-    impulse = given.dt * _generalised(carrier, pose, held)
+    impulse = given.dt * _generalised(carrier, pose, given.pushed)
     momentum = product(metric, given.reference) - impulse
     joints = None
     if given.rows is not None:
@@ -128,14 +128,16 @@ def push(touching: Touching, given: Given) -> Push:
     of_feet, of_bodies = slice(len(feet)), slice(len(feet), None)
     on_feet = in_order(feet, wrench[of_feet])
     on_bodies = in_order(bodies, wrench[of_bodies]) if bodies else jnp.zeros((0, 6))
+    outward = in_order(feet, [one.surface[:, :, 2] for one in placed[of_feet]])
     deepest = [group.deepest(one) for group, one in zip(bodies, placed[of_bodies], strict=True)]
     pushed = _on_touched(carrier, pose, on_feet, on_bodies)
     followed = zip(outcome.guess, given.memory.twists, strict=True)
     return Push(
-        applied=rows - held + pushed,
+        applied=given.applied - given.pushed + pushed,
         pushed=pushed,
         velocity=outcome.velocity,
         wrench_world=on_feet,
+        normal=(on_feet[:, :3] * outward).sum(1),
         depth=in_order(feet, [one.depth for one in placed[of_feet]]),
         tilt=in_order(feet, [one.tilt for one in placed[of_feet]]),
         twist=in_order(feet, [group.all_components(u) for group, u in zip(feet, outcome.twists, strict=False)]),
@@ -151,9 +153,39 @@ def push(touching: Touching, given: Given) -> Push:
         iterations=outcome.iterations,
         converged=outcome.converged,
         finite=jnp.isfinite(pushed).all() & jnp.isfinite(outcome.velocity).all(),
-        changed=(pushed != held).any(),
-        memory=Memory(outcome.memory, tuple(jnp.stack([now, *last[:-1]]) for now, last in followed)),
+        changed=(pushed != given.pushed).any(),
+        memory=Memory(
+            outcome.memory,
+            tuple(jnp.stack([now, *last[:-1]]) for now, last in followed),
+            jnp.stack([pushed, given.memory.pushed[0]]),
+            expected(pushed, given.memory.pushed),
+        ),
     )
+
+
+def expected(now: Float[Array, "c 6"], before: Float[Array, "2 c 6"]) -> Float[Array, "c 6"]:
+    """Wrenches of the next step, on every body by a line through the last two where such a line has just been nearer
+    than the last wrench alone: where rounds begin near their end, fewer do."""
+    last, last_but_one = before
+    by_line, by_last = (((now - guess) ** 2).sum(1, keepdims=True) for guess in (2 * last - last_but_one, last))
+    touches = (now != 0).any(1, keepdims=True)
+    return jnp.where(touches & (by_line < by_last), 2 * now - last, now)
+
+
+class Beginning(NamedTuple):
+    """Wrenches with which a step begins, until the ground says which there are."""
+
+    applied: Float[Array, "c 6"]  # rows of xfrc_applied
+    pushed: Float[Array, "c 6"]  # what of them is the ground's
+
+
+def beginning(
+    rows: Float[Array, "c 6"], applied: Float[Array, "c 6"], pushed: Float[Array, "c 6"], wanted: Float[Array, "c 6"]
+) -> Beginning:
+    """Those that are expected. Of rows of xfrc_applied that are as the last step has left them (applied) what the
+    ground has pushed goes; those that somebody has written since are all theirs."""
+    held = jnp.where((rows == applied).all(1, keepdims=True), pushed, 0.0)
+    return Beginning(rows - held + wanted, wanted)
 
 
 def _solved(touching: Touching, given: Given, placed: list[FootInGround], problem: StepProblem) -> Outcome:
@@ -170,7 +202,9 @@ def untouched(touching: Touching, pose: Pose) -> Memory:
     """Memory of ground in which feet and bodies have been where they are all along."""
     groups = touching.groups
     ground = tuple(group.initial_memory(group.placed(touching.carrier, pose, touching.surface)) for group in groups)
-    return Memory(ground, tuple(jnp.zeros((KEPT, len(group.members), group.size)) for group in groups))
+    wrenches = jnp.zeros((2, len(touching.carrier.touched), 6))
+    twists = tuple(jnp.zeros((KEPT, len(group.members), group.size)) for group in groups)
+    return Memory(ground, twists, wrenches, wrenches[0])
 
 
 def _on_touched(carrier: Carrier, pose: Pose, on_feet, on_bodies) -> Float[Array, "c 6"]:

@@ -38,6 +38,7 @@ class Recorder:
         self._robot = robot if isinstance(robot, Robot) else _loaded(ground, robot)
         _check(ground, self._robot)
         dt = float(ground.model.opt.timestep)
+        self._parameters = ground.parameters
         self._simulator = Simulator(self._robot, ground.ground, dt)
         self._samples: list[dict[str, np.ndarray]] = []
         self._start: State | None = None
@@ -46,6 +47,11 @@ class Recorder:
     def keep(self) -> None:
         """Keep the step just taken."""
         ground, last = self._ground, self._ground.last
+        if ground.parameters != self._parameters:
+            raise OptionError(
+                f"the ground has changed ({self._parameters}, now {ground.parameters}), and a run has one: make a "
+                "recorder for each"
+            )
         time, q, v = ground.began
         if self._start is None:
             self._start = self._state(time, q, v)
@@ -93,7 +99,7 @@ class Recorder:
 
     def _state(self, time: float, q: np.ndarray, v: np.ndarray) -> State:
         memory = self._ground.memory
-        copied = [jax.tree.map(np.copy, parts) for parts in memory]
+        copied = [jax.tree.map(np.copy, parts) for parts in (memory.ground, memory.twists)]
         return State(np.array(time), q.copy(), v.copy(), *copied)
 
 

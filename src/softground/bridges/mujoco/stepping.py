@@ -1,10 +1,10 @@
 """The step of MuJoCo with the ground in it, beside one MjData.
 
 A step is MuJoCo's own, but for the ground's wrenches, which must answer to the velocity with which the step ends. So it
-is taken with the wrenches of the last step (`v_ref`), the convex problem of `pushing.py` says which wrenches go with
-the velocity that they make, and the step is taken again with those. Without constraints MuJoCo's answer is linear and
-that is all. With them it is so only as long as none begins or ceases to act: then the step is repeated, from the
-wrenches just found, until the ends of the step in which the ground believes and MuJoCo's agree.
+is taken with the wrenches that the last steps let expect (`v_ref`), the convex problem of `pushing.py` says which
+wrenches go with the velocity that they make, and the step is taken again with those. Without constraints MuJoCo's
+answer is linear and that is all. With them it is so only as long as none begins or ceases to act: then the step is
+repeated, from the wrenches just found, until the ends of the step in which the ground believes and MuJoCo's agree.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from softground.bridges.mujoco.answering import (
 from softground.bridges.mujoco.calls import Call
 from softground.bridges.mujoco.carrying import model_name
 from softground.bridges.mujoco.programs import Programs
+from softground.bridges.mujoco.pushing import Beginning, beginning
+from softground.bridges.mujoco.touch import touches
 from softground.errors import OptionError, SoftgroundError
 
 STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
@@ -53,7 +55,7 @@ class Stepping:
         self.programs, self.model, self.opt = programs, model, model.opt
         self.data: Any = data  # None while steps are taken beside others; all else here keeps arrays of it alone
         self.affine, self.integrator, self.flags = is_affine(model), int(model.opt.integrator), damping_flags(model)
-        self.touched = np.array(programs.carrier.touched)
+        self.touched, self.touches = np.array(programs.carrier.touched), touches(model, programs.carrier)
         self.state = np.empty(mujoco.mj_stateSize(model, STATE))
         self.rounds, self.most_rounds, self.time = 0, most_rounds, data.time
         self.pending, self.acting = False, np.zeros(0, bool)
@@ -74,6 +76,8 @@ class Stepping:
         summing = programs.small(squares, told)
         self.squares: Any = summing.results()
         self.sum_squares = summing.bound(told, self.squares)
+        self.begun: Any = None
+        self.expect = tuple(self._expecting(memory.expected) for memory in self.memories)
         self.exact = True  # the last step's ends need no comparison
         now = End(self.given.pushed, data.qvel, self.apart.off)
         before: Any = End(*(np.copy(part) for part in now))
@@ -83,6 +87,14 @@ class Stepping:
         self.keep = programs.in_a_row(_copies(before, now))
         self.jump = programs.in_a_row([*_copies(before, now), *self._jump()])
         self.begin, self.again = (programs.in_a_row(calls) for calls in self._mujocos_part())
+
+    def _expecting(self, wrenches: np.ndarray) -> Callable[[], None]:
+        """Call that makes `begun` of what is expected."""
+        rows = tuple(self.data.xfrc_applied[body] for body in self.touched)
+        told = rows, self.given.applied, self.given.pushed, wrenches
+        program = self.programs.small(_begun, told)
+        self.begun = program.results() if self.begun is None else self.begun
+        return program.bound(told, self.begun)
 
     def _mujocos_part(self) -> tuple[list[Call], list[Call]]:
         """Calls from positions and velocities to the end of the step with the wrenches that are applied, and those that
@@ -95,6 +107,8 @@ class Stepping:
             end += [("mj_rnePostConstraint", here), ("mj_sensorAcc", here)]
         end += [("mj_checkAcc", here), (integrator_of(model), here)]
         begin: list[Call] = [
+            *_copies([data.xfrc_applied[body] for body in self.touched], self.begun.applied),
+            *_copies((given.applied, given.pushed), self.begun),
             ("mj_fwdActuation", here),
             full_mass(model, data, given.mass),
             ("mju_copy", (given.velocity, data.qvel)),
@@ -123,13 +137,18 @@ class Stepping:
             stiffness = None if alone else self.stiffness
             given = self.given._replace(memory=self.memories[self.now], stiffness=stiffness)
             results = self.push._replace(memory=self.memories[1 - self.now])
-            call = self.programs.of_step(self.data, alone).bound((given,), results)
+            call = self.programs.of_step(self.data, alone).bound((given, self.programs.values), results)
             self.calls[alone, self.now] = call
         call()
 
     def check_state(self) -> None:
         """OptionError where state or forces are not finite; a clock that went back makes the ground forget."""
-        data = self.data
+        data, opt = self.data, self.opt
+        if opt.integrator != self.integrator or opt.disableflags & WITHOUT_DAMPING != self.flags:
+            raise OptionError(
+                "model.opt.integrator has changed since the ground was made, or a flag that switches damping off: make "
+                "a new ground"
+            )
         self.sum_squares()
         if not isfinite(self.squares):
             _refuse_state(self.model, data)
@@ -139,14 +158,11 @@ class Stepping:
 
     def solve(self) -> None:
         """Take the step from positions and velocities to its end; `back` undoes the last part."""
-        data, opt, push = self.data, self.opt, self.push
-        if opt.integrator != self.integrator or opt.disableflags & WITHOUT_DAMPING != self.flags:
-            raise OptionError(
-                "model.opt.integrator has changed since the ground was made, or a flag that switches damping off: make "
-                "a new ground"
-            )
-        self.given.dt[()] = opt.timestep
+        data, push = self.data, self.push
+        self.given.dt[()] = self.opt.timestep
+        self.expect[self.now]()
         self.begin()
+        self.check_not_reset()
         self.read_constraints()
         self.exact, rounds = True, 0
         while True:
@@ -174,6 +190,17 @@ class Stepping:
             if self.apart.agreed or rounds >= self.most_rounds:
                 break
         self.rounds = rounds
+        for sensor in self.touches:
+            felt = data.sensordata[sensor.address] + push.normal[list(sensor.feet)].sum()
+            data.sensordata[sensor.address] = min(felt, sensor.most)
+
+    def check_not_reset(self) -> None:
+        """SoftgroundError where MuJoCo, at the end of the step, has put its state back to the beginning."""
+        if self.data.time <= self.time:
+            raise SoftgroundError(
+                f"in the step at {self.time:g} s MuJoCo met numbers that are too large or not finite, and has reset "
+                "the state: see data.warning"
+            )
 
     def read_constraints(self) -> None:
         """Which constraints this step has."""
@@ -195,11 +222,7 @@ class Stepping:
 
     def commit(self) -> None:
         """The step is over: what the ground remembers from here on."""
-        if self.data.time <= self.time:
-            raise SoftgroundError(
-                f"in the step at {self.time:g} s MuJoCo met numbers that are too large or not finite, and has reset "
-                "the state: see data.warning"
-            )
+        self.check_not_reset()
         self.now = 1 - self.now
         self.time = self.data.time
 
@@ -207,15 +230,18 @@ class Stepping:
         """To where the step began."""
         mujoco.mj_setState(self.model, self.data, self.state, STATE)
 
-    def meet(self) -> None:
-        """From inside of MuJoCo's step, after its passive forces: leaves the ground's wrenches in xfrc_applied.
+    def check_meeting(self) -> None:
+        """What `check_state` does, from inside of MuJoCo's step.
 
         MuJoCo may ask several times for one step (`mj_forward`), so it is over when the next one begins.
         """
-        model, data = self.model, self.data
-        if self.pending and data.time > self.time:
+        if self.pending and self.data.time > self.time:
             self.commit()
         self.check_state()
+
+    def meet(self) -> None:
+        """From inside of MuJoCo's step, after its passive forces: leaves the ground's wrenches in xfrc_applied."""
+        model, data = self.model, self.data
         mujoco.mj_referenceConstraint(model, data)
         mujoco.mj_rne(model, data, 0, data.qfrc_bias)
         self.solve()
@@ -231,6 +257,10 @@ class Stepping:
         mujoco.mj_fwdPosition(self.model, data)
         jax.tree.map(np.copyto, self.memories[self.now], self.programs.fresh_memory(data))
         self.time, self.pending = data.time, False
+
+
+def _begun(rows: tuple[Array, ...], applied: Array, pushed: Array, wanted: Array) -> Beginning:
+    return beginning(jnp.stack(rows), applied, pushed, wanted)
 
 
 def squares(*arrays: Float[Array, "..."]) -> Float[Array, ""]:
