@@ -77,10 +77,11 @@ def _models() -> tuple[Robot, Robot]:
 
 def _as_stances(*motions: StanceMotion) -> Stances:
     along, across = jax.tree.map(np.asarray, motions)
-    angles = (along.q[..., 5], along.q[..., 6], along.q[..., 4], along.q[..., 3])
+    swing = (across.q[..., 4], along.q[..., 5], along.q[..., 6])
+    stance = (across.q[..., 3], along.q[..., 4], along.q[..., 3])
     forces = (along.force[..., 0], across.force[..., 0], along.force[..., 1])
     ways = (along.q[..., 0], across.q[..., 0], along.q[..., 1])
-    values = dict(zip(QUANTITIES, (*angles, *forces, *(way - way[:, :1] for way in ways)), strict=True))
+    values = dict(zip(QUANTITIES, (*swing, *stance, *forces, *(way - way[:, :1] for way in ways)), strict=True))
     planes = [Planar(one.q, one.v, one.torque) for one in (along, across)]
     return Stances(planes[0], planes[1], values, over_stance(_ahead(along.q)))
 
