@@ -12,7 +12,7 @@ from softground.media import FootInGround, Wedge
 from softground.media.wedge.calibration import DEPTHS, OBLIQUE, SAND, _forces, _push_on_wedge, calibrated
 from softground.papers.chen2026 import comparison, rolling_feet, transport
 from softground.papers.chen2026.experiment import DT, STEADY, biped_law, robot, stances, walk, walks_on
-from softground.papers.chen2026.inverse_dynamics import forces_and_torques
+from softground.papers.chen2026.inverse_dynamics import forces_and_torques, forces_by_kept_jacobian
 from softground.papers.chen2026.models import FRONTAL_ANGLES, SAGITTAL_ANGLES, frontal_model
 from softground.papers.chen2026.prediction import _sand_program
 from softground.papers.chen2026.shared_sinkage import SharedSinkage, Sinkage
@@ -148,6 +148,15 @@ def test_inverse_dynamics_has_the_forces_and_torques_that_were(found):
     believed, _ = forces_and_torques(found.whole)
     for name in FORCES:
         assert np.abs(believed[name]).max() > 1.2 * np.abs(found.values[name]).max()
+
+
+def test_a_kept_jacobian_is_right_at_touch_down_and_wrong_later(found):
+    force, early = forces_by_kept_jacobian(found.whole), slice(0, 10)
+    for name in FORCES:
+        true, kept = found.values[name][:, :-1], force[name][:, :-1]
+        near = 0.02 * np.abs(true).max()
+        np.testing.assert_allclose(kept[:, early], true[:, early], atol=near, err_msg=name)
+        assert np.abs(kept - true).max() > near
 
 
 def test_both_costs_of_a_stance(found):

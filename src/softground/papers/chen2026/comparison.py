@@ -11,7 +11,15 @@ from softground.media.wedge import lateral_force
 from softground.media.wedge.resistance import wall_stress
 from softground.papers.chen2026.experiment import SPEEDS, biped_law, fall_of, stances, walk
 from softground.papers.chen2026.inverse_dynamics import forces_and_torques, forces_by_kept_jacobian
-from softground.papers.chen2026.prediction import MODELS, RIGID, errors, least_rigid, predicted
+from softground.papers.chen2026.prediction import (
+    MODELS,
+    RIGID,
+    errors,
+    least_rigid,
+    predicted,
+    rms_errors,
+    told_sinkage,
+)
 from softground.papers.chen2026.stance_series import FORCES, QUANTITIES, UNITS, Measured, Stances, measured
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, above, below
 from softground.runs.figures import COLOURS, STYLE
@@ -61,6 +69,7 @@ def perform_stance(options: Options) -> Findings:
             Table("stance", f"RMSE over a stance at {SHOWN:g} m/s", _rows({SHOWN: error})),
             Table("forces", f"Size of the forces over a stance at {SHOWN:g} m/s: rms, greatest (N)", _size_rows(sizes)),
             Table("ranges", "How far the experiment's mean goes over a stance", _range_rows(error, spans)),
+            Table("told", "RMSE of the frontal plane, told the measured sinkage and load", [_told_rows(found, error)]),
         ],
         figures={"stance": stance_figure(found, of)},
         notes=NOTES,
@@ -133,6 +142,14 @@ def bulldozed(found: Measured) -> float:
     slip = np.abs(found.values["y_s"])
     force = float(law.zeta) * lateral_force(np.maximum(depth, 0.0), slip, law.saturation_length, wall_stress())
     return float(np.sqrt(np.mean(np.square(force)) / np.mean(np.square(found.values["F_y"]))))
+
+
+def _told_rows(found: Measured, error: dict[str, dict[str, float]]) -> Row:
+    told = told_sinkage(found)
+    missed = rms_errors(told, {name: found.values[name] for name in told})
+    return {f"{name} ({UNITS[name]})": one for name, one in missed.items()} | {
+        f"{name}, as proposed": error["proposed"][name] for name in missed
+    }
 
 
 def _range_rows(error: dict[str, dict[str, float]], spans: dict[str, float]) -> list[Row]:

@@ -52,10 +52,10 @@ def forces_by_kept_jacobian(whole: Motions) -> dict[str, Float[np.ndarray, "s t"
     """Forces on the contact point by the measured motion and torques, through the Jacobian J_0 of touch-down.
 
     That is what the paper says its conventional model did: F is what J_0' F explains best, by least squares, of
-    M a + h - S tau. With the Jacobian of the moment it would be the force that was.
+    M a + h - S tau. With the Jacobian of the moment it would be the force that was: nothing is low-passed here, so that
+    the Jacobian's age is all that is wrong.
     """
-    v = sosfiltfilt(butter(2, CUTOFF, fs=1 / DT, output="sos"), whole.v, axis=1)
-    force = _compiled_kept()(whole.q, v, accelerations(v), whole.torque, whole.foot)
+    force = _compiled_kept()(whole.q, whole.v, accelerations(whole.v), whole.torque, whole.foot)
     return dict(zip(FORCES, in_heading(whole, np.asarray(force)), strict=True))
 
 

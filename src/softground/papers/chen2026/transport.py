@@ -2,7 +2,8 @@
 
 The cost of the walks is the general one (`runs.cost_of_transport`). Both of the paper's costs are taken of stances, and
 of what the models make of these stances (`stance_costs`): the planar model on sand, the rolling one on rigid ground,
-which is the right one there. A prediction divides by its own way.
+which is the right one there. A prediction divides by its own way; the same over the way that was walked says how much
+of its error is energy.
 
 How the cost adds up over a stance (Fig 6c) is `cost_over_stance`. In Fig 6d the paper's U is that of a second-order
 fit; that the walks themselves turn up is another statement, and both are checked.
@@ -182,12 +183,18 @@ def _predictions(ground: str, speed: float, of: By) -> list[Check]:
     """Predicted costs beside the experiment's: the planes' by the decoupled cost, the whole robot's by the general."""
     told, right = f"{speed:g} m/s on {ground}", RIGHT_MODEL[ground]
     off = abs(_off(of, right, "decoupled"))
-    checks = [below(f"CoT predicted by the {right} model, {told}: off by", off, NEAR)]
+    energy = {model: abs(_energy(one) / _energy(of["experiment"]) - 1) for model, one in of.items()}
+    walked = f"CoT over the way that was walked, {told}"
+    checks = [
+        below(f"CoT predicted by the {right} model, {told}: off by", off, NEAR),
+        below(f"{walked}: off by", energy[right], NEAR),
+    ]
     if ground == "sand":
         rigid = min(abs(_off(of, model, "decoupled")) for model in ("rigid", "rigid, rates kept"))
         checks += [
             below(f"CoT predicted by the unified model, {told}: off by", abs(_off(of, "unified", "general")), NEAR),
             below(f"CoT predicted, {told}: off by less than the rigid assumption", off, rigid),
+            below(f"{walked}: off by less than the rigid assumption", energy[right], energy["rigid"]),
         ]
     return checks
 
