@@ -242,7 +242,7 @@ def velocities_figure(error: dict[float, dict[str, dict[str, float]]]) -> Figure
                 )
             axes.set_title(f"{name} ({UNITS[name]})", fontsize=8)
             axes.set_ylim(0, None)
-        panels[3].legend(fontsize=7, loc=(0.1, 0.5))
+        result.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(DRAWN), fontsize=8)
         for axes in panels[8:]:
             axes.set_xlabel("speed (m/s)")
     return result

@@ -139,8 +139,8 @@ def perform(options: Options) -> Findings:
 
 def stance_costs(ground: str, speed: float, quick: bool = False) -> By:
     """Costs of the experiment's stances, all that are steady, and of what the models make of some of them."""
-    found = stances(walk(ground, speed))
-    some = predicted(measured(found[: 4 if quick else PREDICTED_STEPS]))
+    found = stances(walk(ground, speed), 4 if quick else None)
+    some = predicted(measured(found[:PREDICTED_STEPS]))
     of_models = {model: costs_of(one) for model, one in some.items() if ground == "sand" or model in RIGID}
     return {"experiment": costs_of(measured(found).stances)} | of_models
 
