@@ -48,6 +48,30 @@ def forces_and_torques(
     return dict(zip(FORCES, in_heading(whole, np.asarray(force)), strict=True)), np.asarray(torque)
 
 
+def forces_by_kept_jacobian(whole: Motions) -> dict[str, Float[np.ndarray, "s t"]]:
+    """Forces on the contact point by the measured motion and torques, through the Jacobian J_0 of touch-down.
+
+    That is what the paper says its conventional model did: F is what J_0' F explains best, by least squares, of
+    M a + h - S tau. With the Jacobian of the moment it would be the force that was: nothing is low-passed here, so that
+    the Jacobian's age is all that is wrong.
+    """
+    force = _compiled_kept()(whole.q, whole.v, accelerations(whole.v), whole.torque, whole.foot)
+    return dict(zip(FORCES, in_heading(whole, np.asarray(force)), strict=True))
+
+
+@cache
+def _compiled_kept():
+    def stance(q, v, a, torque, foot):
+        axis = robot().foot_jacobians(q[0])[foot]
+        down = jnp.array([0.0, 0.0, -robot().feet[0].shape.clearance])
+        of_point = axis[:3] + jnp.cross(axis[3:], down, axis=0)
+        explained = jnp.linalg.pinv(of_point.T)
+        asked = jax.vmap(robot().inverse_dynamics)(q, v, a).at[:, 6:].add(-torque)
+        return asked @ explained.T
+
+    return jax.jit(jax.vmap(stance))
+
+
 @cache
 def _compiled_believed():
     up = np.array([0.0, 0.0, robot().feet[0].shape.clearance])

@@ -48,6 +48,7 @@ def perform(options: Options) -> Findings:
     return Findings(
         checks=[
             below("closed forms (8) against RFT summed over the wedge, relative", float(max(off.values())), 1e-8),
+            below("(9) against RFT summed over the wall that it pushes, relative", bulldozing_off(), 1e-8),
             below("shear against RFT summed over the wedge, relative", float(shear_off), 1e-8),
             below("power of the convex law over (8), both flanks leading, share of the greatest", both, 0.08),
             below("the same over all directions", max(float(one.max()) for one in excess.values()), 0.25),
@@ -110,6 +111,21 @@ def summed_over_wedge(shape: Shape) -> np.ndarray:
     twists[:, 0], twists[:, 2] = np.cos(DIRECTIONS), np.sin(DIRECTIONS)
     total = wrenches(_surface_of_wedge(shape), "plane", np.eye(3)[None], np.zeros(1), twists)[0, 0]
     return float(GROUND.zeta) * total[:, [0, 2]]
+
+
+def bulldozing_off() -> float:
+    """Greatest error of (9), relative, of walls as deep and as long as feet that have slipped push together.
+
+    An upright wall that goes level, in elements whose middles have their mean depth.
+    """
+    scale, saturation = float(GROUND.zeta), GROUND.saturation_length
+    slips = np.array([0.002, 0.02, 0.2])
+    length = np.asarray(saturation) * -np.expm1(-slips / np.asarray(saturation))
+    wall = [_strip(np.zeros(2), np.array([0.0, -PROBE]), one) for one in length]
+    ahead = np.array([[1.0, 0.0, 0.0, 0.0, 0.0, 0.0]])
+    total = [scale * wrenches(one, "plane", np.eye(3)[None], np.zeros(1), ahead)[0, 0, 0, 0] for one in wall]
+    closed = scale * np.asarray(lateral_force(jnp.asarray(PROBE), jnp.asarray(slips), saturation, wall_stress()))
+    return float(np.abs(np.abs(total) / closed - 1).max())
 
 
 def _surface_of_wedge(shape: Shape) -> Panels:

@@ -34,7 +34,7 @@ from softground.papers.chen2026.experiment import DT, biped_law, robot
 from softground.papers.chen2026.inverse_dynamics import forces_and_torques
 from softground.papers.chen2026.models import frontal_model, sagittal_model
 from softground.papers.chen2026.rigid_ground import carried_along
-from softground.papers.chen2026.shared_sinkage import frontal_motion, frontal_stance, sinkage_of
+from softground.papers.chen2026.shared_sinkage import Sinkage, frontal_motion, frontal_stance, sinkage_of
 from softground.papers.chen2026.stance import Stance, StanceMotion, rigid_stance, sand_stance
 from softground.papers.chen2026.stance_series import (
     QUANTITIES,
@@ -42,6 +42,7 @@ from softground.papers.chen2026.stance_series import (
     Motions,
     Planar,
     Stances,
+    after_step,
     described,
     over_stance,
 )
@@ -77,10 +78,11 @@ def _models() -> tuple[Robot, Robot]:
 
 def _as_stances(*motions: StanceMotion) -> Stances:
     along, across = jax.tree.map(np.asarray, motions)
-    angles = (along.q[..., 5], along.q[..., 6], along.q[..., 4], along.q[..., 3])
+    swing = (across.q[..., 4], along.q[..., 5], along.q[..., 6])
+    stance = (across.q[..., 3], along.q[..., 4], along.q[..., 3])
     forces = (along.force[..., 0], across.force[..., 0], along.force[..., 1])
     ways = (along.q[..., 0], across.q[..., 0], along.q[..., 1])
-    values = dict(zip(QUANTITIES, (*angles, *forces, *(way - way[:, :1] for way in ways)), strict=True))
+    values = dict(zip(QUANTITIES, (*swing, *stance, *forces, *(way - way[:, :1] for way in ways)), strict=True))
     planes = [Planar(one.q, one.v, one.torque) for one in (along, across)]
     return Stances(planes[0], planes[1], values, over_stance(_ahead(along.q)))
 
@@ -108,6 +110,29 @@ def _sand_program():
         along, across = sand_stance(_models()[0], law, DT), frontal_stance(law, DT)
         first = along.motion(_started(along, sagittal), sagittal.torque)
         return first, frontal_motion(across, _started(across, frontal), frontal.torque, sinkage_of(first))
+
+    return jax.jit(jax.vmap(one, in_axes=(None, 0, 0)))
+
+
+def told_sinkage(found: Measured) -> dict[str, Float[np.ndarray, "s t"]]:
+    """What the frontal plane makes of a stance if it is told the *measured* sinkage and load, by quantity.
+
+    What is wrong then is not the sagittal plane's fault.
+    """
+    plane = found.stances.frontal
+    sinkage = Sinkage(-plane.q[..., 1], after_step(plane.v)[..., 1], found.values["F_z"])
+    motion = jax.tree.map(np.asarray, _frontal_program()(biped_law(), plane, sinkage))
+    way = motion.q[..., 0] - motion.q[:, :1, 0]
+    return {"swing hip": motion.q[..., 4], "stance hip": motion.q[..., 3], "F_y": motion.force[..., 0], "y_s": way}
+
+
+@cache
+def _frontal_program():
+    """Compiled (law, frontal, sinkage) -> motions in the frontal plane, for as many stances as are given."""
+
+    def one(law: Wedge, frontal: Planar, sinkage: Sinkage) -> StanceMotion:
+        across = frontal_stance(law, DT)
+        return frontal_motion(across, _started(across, frontal), frontal.torque, sinkage)
 
     return jax.jit(jax.vmap(one, in_axes=(None, 0, 0)))
 

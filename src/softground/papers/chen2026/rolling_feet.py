@@ -34,6 +34,9 @@ SHOWN = 0.2  # m/s, of the comparison with rigid ground, as in the paper
 STEPS = 10
 MIDDLE = (0.4, 0.6)  # of the stance
 PLATEAU = 0.5  # rest below which there is one
+SINKS_ON, SMOOTH, SETTLED = 0.05, 10.0, 0.05
+"""Least share of the sinking that is "continued to sink"; greatest over least of a radius that is "smooth"; share of
+the stance after which direction and radius are looked at, when the foot has met the ground. All set beforehand."""
 FIFTH = 0.2  # of the stance: length of the flattest stretch, and what there must be before and after it
 
 
@@ -44,6 +47,13 @@ class Rolling(NamedTuple):
     slip: Float[np.ndarray, "s t"]  # m, x_s, forwards
     lateral: Float[np.ndarray, "s t"]  # m, y_s, inwards
     sinkage: Float[np.ndarray, "s t"]  # m, -z_s
+    ahead: Float[np.ndarray, "s t"]  # N, F_x, of the ground on the foot
+
+    @property
+    def direction(self) -> Float[np.ndarray, " t"]:
+        """gamma of the mean way, rad: -pi/2 straight down, 0 ahead; without turns of 2 pi."""
+        slip, sinkage = (np.gradient(way.mean(axis=0), DT) for way in (self.slip, self.sinkage))
+        return np.unwrap(np.arctan2(-sinkage, slip))
 
     @property
     def radius(self) -> Float[np.ndarray, "s t"]:
@@ -63,7 +73,7 @@ def rolling_of(ground: str, speed: float, count: int) -> Rolling:
     pitch = np.stack([stance.samples["tilt"].values[:, stance.foot] for stance in found])
     contour = arc(robot().feet[0].shape.clearance)
     angle = np.stack([np.asarray(contour.rolling_angle(one, one[0])) for one in pitch])
-    return Rolling(angle, values["x_s"], values["y_s"], -values["z_s"])
+    return Rolling(angle, values["x_s"], values["y_s"], -values["z_s"], values["F_x"])
 
 
 class Rates(NamedTuple):
@@ -136,14 +146,21 @@ def perform(options: Options) -> Findings:
 def _at_shown(sand: Rolling, rigid: Rolling) -> list[Check]:
     """The paper's other claims, which it makes of one speed."""
     height = float(walk("rigid", SHOWN)["center_of_mass"].sel(xyz="z").mean())
-    until = round(MIDDLE[0] * sand.sinkage.shape[1])
-    sunk = sand.sinkage.mean(axis=0)
+    until, after = (round(share * sand.sinkage.shape[1]) for share in MIDDLE)
+    sunk, slip, gamma = sand.sinkage.mean(axis=0), sand.slip.mean(axis=0), sand.direction
+    settled = round(SETTLED * len(gamma))
+    before, radius = _turned(gamma[settled:until]), np.median(sand.radius, axis=0)[settled:until]
     turned = [float(one.angle[:, -1].mean()) for one in (sand, rigid)]
     least = [rates_of(angle, flattest(angle)).rest for angle in (sand.angle.mean(axis=0), rigid.angle.mean(axis=0))]
     return [
         below("rest where the foot rolls least, on sand", least[0], PLATEAU),
         above("rest where the foot rolls least, on rigid ground", least[1], PLATEAU),
         above(f"share of the sinking done before {100 * MIDDLE[0]:g} % of the stance", sunk[until] / sunk[-1], 0.5),
+        above("share of the sinking done after 60 %: it sinks on", 1 - sunk[after] / sunk[-1], SINKS_ON),
+        above("F_x on sand after 60 %, mean (N): grains are pushed back", float(sand.ahead[:, after:].mean()), 0.0),
+        below("x_s on sand after 60 % (mm): the foot goes back", 1e3 * float(slip[-1] - slip[after]), 0.0),
+        below("turn of gamma from 40 to 60 %, over that before", _turned(gamma[until:after]) / before, PLATEAU),
+        below("R_eff on sand before 40 %: greatest over least", float(radius.max() / radius.min()), SMOOTH),
         above("rolling angle on rigid ground over that on sand", turned[1] / turned[0], 1.0),
         between(
             "R_eff on rigid ground is nearly the height of the CoM (m)",
@@ -152,6 +169,11 @@ def _at_shown(sand: Rolling, rigid: Rolling) -> list[Check]:
             1.2 * height,
         ),
     ]
+
+
+def _turned(angle: Float[np.ndarray, " t"]) -> float:
+    """How far an angle goes to and fro, rad."""
+    return float(np.abs(np.diff(angle)).sum())
 
 
 def _early(values: Float[np.ndarray, "s t"]) -> float:

@@ -39,6 +39,7 @@ class StanceCosts(NamedTuple):
     general: Float[np.ndarray, "s t"]
     decoupled: Float[np.ndarray, "s t"]
     printed: Float[np.ndarray, "s t"]  # the decoupled one without the trunk's and the stance leg's rows
+    way: Float[np.ndarray, " s"]  # m, of a stance
 
 
 def costs_of(found: Stances) -> StanceCosts:
@@ -50,6 +51,7 @@ def costs_of(found: Stances) -> StanceCosts:
         scale * np.cumsum(np.abs(along + across), axis=1),
         scale * np.cumsum(np.abs(along) + np.abs(across), axis=1),
         scale * np.cumsum(np.abs(without_trunk) + np.abs(without_leg), axis=1),
+        found.way,
     )
 
 

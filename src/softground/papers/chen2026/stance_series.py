@@ -1,8 +1,8 @@
 """Stances of the experiment, or of a prediction of it, in the terms of the augmented models.
 
-In the plane the sagittal model has the thigh and calf angles, F_x, F_z, slip x_s and sinkage z_s, the frontal model F_y
-and y_s. Slip and sinkage count from the start of the stance: the foot is in the sand by then, to a depth that the rigid
-assumption is not to blame for. Left stances are mirrored: the frontal model stands on its right foot.
+In the plane the sagittal model has the thigh and calf angles, F_x, F_z, slip x_s and sinkage z_s, the frontal model the
+hips, F_y and y_s. Slip and sinkage count from the start of the stance: the foot is in the sand by then, to a depth that
+the rigid assumption is not to blame for. Left stances are mirrored: the frontal model stands on its right foot.
 
 Forwards and left are those of the trunk at touch-down, not of the world: a walk of seconds strays from its heading, and
 a robot's sagittal plane turns with it.
@@ -22,7 +22,7 @@ from jaxtyping import Float
 from softground.arrays import Array
 from softground.papers.chen2026.experiment import DT, StanceOfWalk, robot
 
-ANGLES: tuple[str, ...] = ("swing thigh", "swing calf", "stance thigh", "stance calf")
+ANGLES: tuple[str, ...] = ("swing hip", "swing thigh", "swing calf", "stance hip", "stance thigh", "stance calf")
 FORCES: tuple[str, ...] = ("F_x", "F_y", "F_z")
 INTRUSIONS: tuple[str, ...] = ("x_s", "y_s", "z_s")
 QUANTITIES: tuple[str, ...] = (*ANGLES, *FORCES, *INTRUSIONS)
@@ -115,7 +115,7 @@ def described(whole: Motions) -> Stances:
         ),
         _columns(mirror * st_torque[..., 0], mirror * sw_torque[..., 0]),
     )
-    rows = (sw[..., 1], sw[..., 2], st[..., 1], st[..., 2])
+    rows = (mirror * sw[..., 0], sw[..., 1], sw[..., 2], mirror * st[..., 0], st[..., 1], st[..., 2])
     forces = (force[..., 0], mirror * force[..., 1], force[..., 2])
     values: dict[str, np.ndarray] = dict(zip(QUANTITIES, (*rows, *forces, forwards, aside, way[..., 2]), strict=True))
     return Stances(sagittal, frontal, values, over_stance(ahead))

@@ -2,10 +2,10 @@
 
 The cost of the walks is the general one (`runs.cost_of_transport`). Both of the paper's costs are taken of stances, and
 of what the models make of these stances (`stance_costs`): the planar model on sand, the rolling one on rigid ground,
-which is the right one there. A prediction divides by its own way.
+which is the right one there. A prediction divides by its own way; the same over the way that was walked says how much
+of its error is energy.
 
-What a reader sees in Fig 6c is put as numbers, from the paper's words: "the main difference came ... after 20 %",
-"ramp up nearly linearly", "a significant jump at the late-stance". In Fig 6d the paper's U is that of a second-order
+How the cost adds up over a stance (Fig 6c) is `cost_over_stance`. In Fig 6d the paper's U is that of a second-order
 fit; that the walks themselves turn up is another statement, and both are checked.
 """
 
@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 
 from softground.bridges.side_pictures import blank
 from softground.control.stepping import SteppingGait
+from softground.papers.chen2026.cost_over_stance import SHARES, UNTIL_LEFT, lost, over_stance, paid, rows, until_left
 from softground.papers.chen2026.experiment import DT, GAIT, GROUNDS, SPEEDS, STEADY, fall_of, stances, walk, walks
 from softground.papers.chen2026.prediction import RIGID, predicted
 from softground.papers.chen2026.stance_costs import StanceCosts, costs_of
@@ -36,15 +37,11 @@ PAPER_EXCESS = 0.43
 """Of the cost on sand over that on rigid ground, at `SHOWN`."""
 NEAR = 0.2
 """Of a number of the paper, or of the experiment: what is taken as near. Our robot's masses are not the paper's."""
-RAMP = (0.2, 0.8)
-"""Of the stance: in which the cost on sand ramps up."""
-LATE = 0.9
-"""Of the stance: from when on the foot is pulled off."""
-STRAIGHT, JUMP = 0.05, 1.5
-"""Greatest distance of a ramp from a straight line, as a share of its rise; least pace of a jump over the ramp's."""
 PREDICTED_STEPS = 10
 RIGHT_MODEL = {"sand": "proposed", "rigid": "rigid"}
 """The planar model that a ground asks for."""
+PREDICTING = RIGID[:2]
+"""Rigid models that predict a stance."""
 DECOUPLED = "walks, decoupled"
 By = dict[str, StanceCosts]
 """Costs of stances by whom: "experiment" and the models."""
@@ -54,13 +51,18 @@ SHOWN = 0.2  # m/s, of the stance in the figure
 STEPS = 20
 FASTER = (0.6, 0.7, 0.8)  # m/s, beyond the paper's speeds
 KEPT = 0.97  # of the speed: a robot that keeps less of it is not said to walk at it
+ADAPTED = replace(GAIT, landing=1.0)
+"""The gait of a robot that knows how deep its feet sink."""
 CHOICES: dict[str, SteppingGait] = {
     "as in the study": GAIT,
     "feet lifted by 5 cm, not 10": replace(GAIT, swing_height=0.05),
     "feet set down at half the depth of the last": replace(GAIT, landing=0.5),
-    "feet set down at the depth of the last": replace(GAIT, landing=1.0),
+    "feet set down at the depth of the last": ADAPTED,
 }
 """What of the gait decides the cost."""
+SHARE = 0.5
+"""Of what sand costs more: what a cause has at least that the paper names, dissipation or a robot that does not adapt.
+"""
 
 
 def perform(options: Options) -> Findings:
@@ -78,6 +80,9 @@ def perform(options: Options) -> Findings:
     if SHOWN in sound:
         checks += _at_shown({ground: _number(of[SHOWN]) for ground, of in costs.items()})
         checks += over_stance(*(each[ground][SHOWN]["experiment"].general.mean(axis=0) for ground in ("sand", "rigid")))
+        checks += over_stance(*(until_left(walk(ground, SHOWN)) for ground in ("sand", "rigid")), UNTIL_LEFT)
+        checks += _where_it_goes()
+        checks += _formulas_agree({ground: of[SHOWN]["experiment"] for ground, of in each.items()})
     for ground in GROUNDS:
         checks += [one for speed in sound for one in _predictions(ground, speed, each[ground][speed])]
     series = _series(costs, each)
@@ -90,6 +95,11 @@ def perform(options: Options) -> Findings:
     tables = [
         Table("cost", f"Cost of transport over {STEPS} steps", _rows(costs, ratio)),
         Table("stances", "Both costs of a stance, of the experiment and as predicted", _stance_rows(each)),
+        Table(
+            "over_stance",
+            "How the cost adds up over a stance, and what sand takes of it",
+            rows({(ground, speed): walk(ground, speed) for ground in GROUNDS for speed in sound}),
+        ),
     ]
     faster: dict[str, dict[float, Cost]] = {}
     if not options.quick:
@@ -129,8 +139,8 @@ def perform(options: Options) -> Findings:
 
 def stance_costs(ground: str, speed: float, quick: bool = False) -> By:
     """Costs of the experiment's stances, all that are steady, and of what the models make of some of them."""
-    found = stances(walk(ground, speed))
-    some = predicted(measured(found[: 4 if quick else PREDICTED_STEPS]))
+    found = stances(walk(ground, speed), 4 if quick else None)
+    some = predicted(measured(found[:PREDICTED_STEPS]))
     of_models = {model: costs_of(one) for model, one in some.items() if ground == "sand" or model in RIGID}
     return {"experiment": costs_of(measured(found).stances)} | of_models
 
@@ -145,18 +155,29 @@ def _at_shown(cost: dict[str, float]) -> list[Check]:
     ]
 
 
-def over_stance(sand: np.ndarray, rigid: np.ndarray) -> list[Check]:
-    """What Fig 6c shows of the cost as it adds up over a stance."""
-    begin, end, late = (round(share * (len(sand) - 1)) for share in (*RAMP, LATE))
-    ramp = sand[begin : end + 1]
-    rise = ramp[-1] - ramp[0]
-    bent = np.abs(ramp - np.linspace(ramp[0], ramp[-1], len(ramp))).max() / rise
-    jump = (sand[-1] - sand[late]) / (len(sand) - 1 - late) / (rise / (end - begin))
-    apart = sand - rigid
+def _where_it_goes() -> list[Check]:
+    """The two causes that the paper names of what sand costs more, each by itself: they overlap."""
+    sand, rigid = (walk(ground, SHOWN) for ground in ("sand", "rigid"))
+    more = paid(sand) - paid(rigid)
+    adapted = _outcome(walks("sand")(SHOWN, gait=ADAPTED), SHOWN)
+    dear, cheap = (_number(_cost(run)) for run in (sand, rigid))
+    saved = (dear - _number(adapted)) / (dear - cheap) if isinstance(adapted, Cost) else float("nan")
     return [
-        above("share of the difference of grounds after 20 % of the stance", float(1 - apart[begin] / apart[-1]), 0.5),
-        below("ramp on sand, 20 to 80 %: distance from a straight line over its rise", float(bent), STRAIGHT),
-        above("jump on sand: pace after 90 % of the stance over the ramp's", float(jump), JUMP),
+        above("lost in the ground, over what sand costs more", (lost(sand) - lost(rigid)) / more, SHARE),
+        above("saved by a robot that knows the depth, over what sand costs more", saved, SHARE),
+    ]
+
+
+def _formulas_agree(of: dict[str, StanceCosts]) -> list[Check]:
+    """III.A has two formulas for one cost."""
+    return [
+        below(
+            f"cost {told}, off the general one on {ground} by",
+            abs(_final(one, which) / _final(one, "general") - 1),
+            NEAR,
+        )
+        for ground, one in of.items()
+        for which, told in (("decoupled", "decoupled"), ("printed", "decoupled as printed"))
     ]
 
 
@@ -164,12 +185,19 @@ def _predictions(ground: str, speed: float, of: By) -> list[Check]:
     """Predicted costs beside the experiment's: the planes' by the decoupled cost, the whole robot's by the general."""
     told, right = f"{speed:g} m/s on {ground}", RIGHT_MODEL[ground]
     off = abs(_off(of, right, "decoupled"))
-    checks = [below(f"CoT predicted by the {right} model, {told}: off by", off, NEAR)]
+    energy = {model: abs(_energy(one) / _energy(of["experiment"]) - 1) for model, one in of.items()}
+    walked = f"CoT over the way that was walked, {told}"
+    checks = [
+        below(f"CoT predicted by the {right} model, {told}: off by", off, NEAR),
+        below(f"{walked}: off by", energy[right], NEAR),
+    ]
     if ground == "sand":
-        rigid = min(abs(_off(of, model, "decoupled")) for model in ("rigid", "rigid, rates kept"))
+        rigid = min(abs(_off(of, model, "decoupled")) for model in PREDICTING)
+        least = min(energy[model] for model in PREDICTING)
         checks += [
             below(f"CoT predicted by the unified model, {told}: off by", abs(_off(of, "unified", "general")), NEAR),
             below(f"CoT predicted, {told}: off by less than the rigid assumption", off, rigid),
+            below(f"{walked}: off by less than the rigid assumption", energy[right], least),
         ]
     return checks
 
@@ -182,6 +210,11 @@ def _off(of: By, model: str, which: str) -> float:
 def _final(costs: StanceCosts, which: str) -> float:
     """Mean over stances, at their end."""
     return float(getattr(costs, which)[:, -1].mean())
+
+
+def _energy(costs: StanceCosts) -> float:
+    """Energy over weight of a stance by the decoupled cost, mean: m."""
+    return float((costs.decoupled[:, -1] * costs.way).mean())
 
 
 def _series(costs: dict[str, dict[float, Cost]], each: dict[str, dict[float, By]]) -> Series:
@@ -199,8 +232,10 @@ def _series(costs: dict[str, dict[float, Cost]], each: dict[str, dict[float, By]
 def _stance_rows(each: dict[str, dict[float, By]]) -> list[Row]:
     return [
         {"ground": ground, "speed (m/s)": speed, "by": by}
-        | {which: _final(one, which) for which in StanceCosts._fields}
+        | {which: _final(one, which) for which in ("general", "decoupled", "printed")}
         | {"deviation of the general cost": float(one.general[:, -1].std())}
+        | {"way over the experiment's": float(one.way.mean() / of["experiment"].way.mean())}
+        | {"energy over the experiment's, decoupled": _energy(one) / _energy(of["experiment"])}
         for ground, speeds in each.items()
         for speed, of in speeds.items()
         for by, one in of.items()
@@ -297,10 +332,13 @@ def figure(
     series: Series,
     fits: dict[tuple[str, str], np.ndarray],
 ) -> Figure:
-    """Left: over a stance. Right: over speeds, with second-order fits; hollow: beyond the paper's speeds."""
+    """Over a stance by the clock, over one until the foot has left; over speeds, mean and deviation, with second-order
+    fits; hollow: beyond the paper's speeds."""
     with matplotlib.rc_context(STYLE):
-        result = blank(8.4, 3.4)
-        left, right = result.subplots(1, 2)
+        result = blank(11.0, 3.4)
+        left, middle, right = result.subplots(1, 3)
+        for ground, colour in zip(GROUNDS, COLOURS, strict=False) if SHOWN in each["sand"] else ():
+            middle.plot(100 * SHARES, until_left(walk(ground, SHOWN)), color=colour, label=ground)
         for (ground, by), colour in zip(series, COLOURS, strict=False):
             walked, general = by in ("walks", DECOUPLED), by in ("walks", "unified")
             label = f"{ground}, {by}{'' if general or walked else ' model, decoupled'}"
@@ -308,13 +346,20 @@ def figure(
                 one = each[ground][SHOWN]["experiment" if walked else by]
                 _draw_stance(left, one.general if general else one.decoupled, label, colour)
             at = [cost.dimensionless_speed for cost in costs[ground].values()]
-            right.plot(at, series[ground, by], "o" if walked else "^", color=colour, label=label)
+            ends = [
+                getattr(one["experiment" if walked else by], "general" if general else "decoupled")[:, -1]
+                for one in each[ground].values()
+            ]
+            deviation = [float(of.std()) for of in ends]
+            right.errorbar(at, series[ground, by], deviation, fmt="o" if walked else "^", color=colour, label=label)
             for cost in faster.get(ground, {}).values() if by == "walks" else ():
                 right.plot(cost.dimensionless_speed, _number(cost), "o", color=colour, mfc="none")
             if (ground, by) in fits:
                 along = np.linspace(min(at), max(at), 60)
                 right.plot(along, np.polyval(fits[ground, by], along), color=colour, lw=1)
-        left.set(xlabel="stance (%)", ylabel=f"CoT so far, {SHOWN:g} m/s", xlim=(0, 100), ylim=(0, None))
+        for axes, told in ((left, "stance by the clock (%)"), (middle, "touch-down until the foot has left (%)")):
+            axes.set(xlabel=told, ylabel=f"CoT so far, {SHOWN:g} m/s", xlim=(0, 100), ylim=(0, None))
+        middle.legend(fontsize=7)
         right.set(xlabel="v / sqrt(g h)", ylabel="cost of transport", ylim=(0, None))
         right.legend(fontsize=7)
     return result
