@@ -167,6 +167,28 @@ class Programs:
         return lambda *given: after(first(*given))
 
 
+def kept_call(function: Callable, parts: Any, *arrays: Any) -> Any:
+    """function(parts, *arrays), its program kept on disk for parts that differ in numbers alone (`numbers_of`).
+
+    function: of a module; it returns arrays in tuples, lists or dictionaries.
+    """
+    numbers, rest = numbers_of(parts)
+    structure = jax.tree.structure(numbers)
+
+    def with_numbers(leaves, *arrays):
+        return function(eqx.combine(jax.tree.unflatten(structure, leaves), rest), *arrays)
+
+    name = identity(parts)
+    name = None if name is None else f"{function.__module__}.{function.__qualname__} {name}"
+    program = _calls.setdefault(name, Kept(name).program("call", with_numbers))
+    if name is None:
+        _calls.pop(None)
+    return program(leaves_of(numbers), *arrays)
+
+
+_calls: dict[str | None, Callable] = {}
+
+
 def leaves_of(numbers: Any) -> Leaves:
     """The numbers of blocks as programs take them."""
     return [np.asarray(leaf, dtype=float) for leaf in jax.tree.leaves(numbers)]
@@ -180,7 +202,7 @@ def products(places: Pattern) -> tuple[np.ndarray, np.ndarray]:
     return row, column
 
 
-def identity(blocks: Blocks) -> str | None:
+def identity(blocks: Any) -> str | None:
     """What programs for these blocks are made for: equal for all blocks that they serve. None where nobody knows.
 
     Which numbers are zero is part of it, since patterns are found where they are; on surfaces noise sees to that.
