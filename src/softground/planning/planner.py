@@ -137,11 +137,11 @@ def repeated_stride(problem: GaitProblem, eps: float, progress: bool) -> Plan:
     """The gait of whole strides, with a line of how it was found."""
     console = Console(stderr=True, quiet=not progress)
     with console.status("making a stride"):
-        found, stride = steady_gait(problem, eps)
-    report, knots = stride.report, stride.trajectory.knots
+        found = steady_gait(problem, eps)
+    report = found.report
     console.print(
-        f"a stride of {knots} knots: {report.reason} after {report.iterations} iterations, violation "
-        f"{report.violation:.1e}, optimality {report.optimality:.1e}; repeated for {problem.knots} knots",
+        f"a stride: {report.reason} after {report.iterations} iterations, optimality {report.optimality:.1e}; repeated "
+        f"for {problem.knots} knots: violation {report.violation:.1e}",
         soft_wrap=True,
         highlight=False,
     )

@@ -35,25 +35,25 @@ def steady_problem(problem: GaitProblem) -> GaitProblem:
     return replace(problem, constraints=(*problem.constraints, Cycle()))
 
 
-def steady_gait(
-    problem: GaitProblem, eps: float, search: Search | None = None, feasibility: float = 1e-3
-) -> tuple[Plan, Plan]:
-    """The gait of whole strides for a problem on ground of smoothing `eps` (W), and the stride that was solved for it.
+def steady_gait(problem: GaitProblem, eps: float, search: Search | None = None) -> Plan:
+    """The gait of whole strides for a problem on ground of smoothing `eps` (W)."""
+    began = time.perf_counter()
+    stride = best_stride(stride_problem(problem), eps, search)
+    found = gait_of(problem, stride, eps)
+    seconds = time.perf_counter() - began - found.report.compile_seconds
+    return replace(found, report=replace(found.report, seconds=seconds))
 
-    Violations are measured at all knots; the optimality is that of the stride, which is that of the gait.
-    """
-    began, one, whole = time.perf_counter(), stride_problem(problem), steady_problem(problem)
-    stride = best_stride(one, eps, search)
+
+def gait_of(problem: GaitProblem, stride: Plan, eps: float, feasibility: float = 1e-3) -> Plan:
+    """The gait that a stride makes. Its violation is measured at all knots; its optimality is that of the stride."""
+    whole, one = steady_problem(problem), stride.problem
     gait = repeated(problem.robot, whole_stride(one, stride.trajectory), problem.knots)
     transcription = Transcription(whole)
     violation = transcription.violation(transcription.unknowns(gait, eps), eps)
-    status = stride.report.status if violation <= feasibility else "failed"
-    compiling = stride.report.compile_seconds
     report = replace(
         stride.report,
-        status=status,
+        status=stride.report.status if violation <= feasibility else "failed",
         objective=stride.report.objective * (problem.knots - 1) / (one.knots - 1),
         violation=violation,
-        seconds=time.perf_counter() - began - compiling,
     )
-    return Plan(whole, gait, eps, gait_metrics(whole, gait), report), stride
+    return Plan(whole, gait, eps, gait_metrics(whole, gait), report)

@@ -24,7 +24,7 @@ from softground.planning.constraints import Cycle
 from softground.planning.costs import Periodicity
 from softground.planning.drawn import drawn_walk, manners
 from softground.planning.guesses import STRIDE, carried_over, draped, rise, turned
-from softground.planning.library import Command, Solved, nearest
+from softground.planning.library import Command, Solved, near
 from softground.planning.moves import crossed, efforts_of, neighbours, pairs, rear_joints, within_limits
 from softground.planning.plan import Plan
 from softground.planning.problem import GaitProblem, walking_problem
@@ -41,6 +41,8 @@ from softground.robots.mirror import mirror_of
 from softground.simulation import Ground
 from softground.surfaces import Plane
 
+TRIED = 3
+"""Entries of the library from which a stride is made before it is searched for."""
 TURNED = np.deg2rad(5.0)
 """By which a stride is carried from slope to slope at a time."""
 
@@ -64,16 +66,25 @@ def best_stride(one: GaitProblem, eps: float, search: Search | None = None) -> P
     """The solution of a stride's problem on a plane: carried from one that is known, or searched for."""
     plane = one.ground.surface
     angle = rise(plane) if isinstance(plane, Plane) else 0.0
-    known = nearest(one, angle) if search is None else None
+    known = from_library(one, eps) if search is None else None
     if known is not None:
-        found = from_known(one, known, angle, eps)
-        if found.report.status == "converged":
-            return found
+        return known
     twin = twin_of(one.robot)
     if twin is not None:
         return from_twin(one, twin, angle, eps, search or Search())
     level = searched(_on_slope(one, 0.0), eps, search or Search())
     return carried_to(one, level, 0.0, angle, eps)
+
+
+def from_library(one: GaitProblem, eps: float) -> Plan | None:
+    """What the entries of the library that are nearest lead to; None where none of them leads to a stride."""
+    plane = one.ground.surface
+    angle = rise(plane) if isinstance(plane, Plane) else 0.0
+    for known in near(one, angle)[:TRIED]:
+        found = from_known(one, known, angle, eps)
+        if found.report.status == "converged":
+            return found
+    return None
 
 
 def from_twin(one: GaitProblem, twin: Robot, angle: float, eps: float, search: Search) -> Plan:
@@ -92,9 +103,9 @@ def searched(level: GaitProblem, eps: float, search: Search, known: Trajectory |
         walks = [search.perturbed(walk, number) for number, walk in enumerate(drawn_walks(level, search))]
         found = solved_from(level, walks, first_stages(eps), search)
     else:
-        near = search.perturbed(known, 0)
+        start = search.perturbed(known, 0)
         found = [
-            plan for way in (near_stages, neighbour_stages) for plan in solved_from(level, [near], way(eps), search)
+            plan for way in (near_stages, neighbour_stages) for plan in solved_from(level, [start], way(eps), search)
         ]
     return improved(found, Children(level.robot), neighbour_stages(eps), search)
 
@@ -103,8 +114,7 @@ def from_known(one: GaitProblem, known: tuple[Command, Trajectory], angle: float
     """A stride on a slope (rad) from that of another command: at once where that is near, else at its own slope first,
     then from slope to slope."""
     command, trajectory = known
-    near = one.robot.planar and abs(angle - command.slope) <= TURNED
-    if near:
+    if one.robot.planar and abs(angle - command.slope) <= TURNED:
         start = turned(one.robot, trajectory, angle - command.slope)
         found = solve(_on_slope(one, angle), start, stages=near_stages(eps), progress=False)
         if found.report.status == "converged":
