@@ -107,9 +107,18 @@ class Library:
 
     def serves(self, problem: GaitProblem) -> bool:
         """Whether its strides are of a problem's robot, on its kind of medium, in its time step."""
-        mine = Library.empty(problem.robot, problem.ground)
-        alike = (self.robot, self.medium) == (mine.robot, mine.medium)
+        return self.fits(problem) and self.medium == type(problem.ground.medium).__name__
+
+    def fits(self, problem: GaitProblem) -> bool:
+        """Whether its strides are of a problem's robot, in its time step, whatever the medium."""
+        alike = self.robot == fingerprint(problem.robot)
         return alike and all(np.isclose(trajectory.dt, problem.dt) for _, _, trajectory in self.entries[:1])
+
+    @property
+    def usual_strength(self) -> float:
+        """That of most entries."""
+        values, counts = np.unique([command.strength for command, _, _ in self.entries], return_counts=True)
+        return float(values[counts.argmax()])
 
     def nearest(self, asked: Command) -> tuple[Command, Trajectory] | None:
         """The entry that is nearest, if one is near."""
@@ -147,9 +156,17 @@ def shipped() -> tuple[Library, ...]:
 
 
 def near(problem: GaitProblem, slope: float) -> list[tuple[Command, Trajectory]]:
-    """Entries of the shipped libraries near what a problem asks for on a slope (rad), the nearest first."""
+    """Entries of the shipped libraries near what a problem asks for on a slope (rad), the nearest first.
+
+    Strides of another medium are starts too, where there are none of the problem's: those of the usual strength.
+    """
     asked = command_of(problem, slope)
-    return next((found for one in shipped() if one.serves(problem) and (found := one.near(asked))), [])
+    fitting = [one for one in shipped() if one.fits(problem) and one.entries]
+    own = next((found for one in fitting if one.serves(problem) and (found := one.near(asked))), None)
+    if own is not None:
+        return own
+    elsewhere = (one.near(asked._replace(strength=one.usual_strength)) for one in fitting if not one.serves(problem))
+    return next((found for found in elsewhere if found), [])
 
 
 Solved = tuple[float, Trajectory] | None

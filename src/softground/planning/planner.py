@@ -114,10 +114,12 @@ def plan(
     form, spending_least = dynamics_named(dynamics), objective_named(objective)
     soil = ground if isinstance(ground, Ground) else Ground(ground)
     problem = spending_least(walking_problem(robot, soil, speed, knots=knots, dt=dt, period=period))
+    asked = guess
     if guess == "stride" and form is ClosedForm and can_repeat(problem):
         found = repeated_stride(problem, eps, progress)
         if found.report.status == "converged":
             return found
+        guess = found.trajectory
     named = guess if isinstance(guess, str) else "a gait"
     with Console(stderr=True, quiet=not progress).status(f"making the guess: {named}"):
         start = guess_for(problem, guess, eps)
@@ -125,7 +127,7 @@ def plan(
     return solve(
         problem,
         start,
-        stages=stages_for(problem, stages_from(form, guess, eps, on_plane)),
+        stages=stages_for(problem, stages_from(form, asked, eps, on_plane)),
         dynamics=form,
         seconds=seconds,
         progress=progress,

@@ -151,9 +151,9 @@ class StrideFor:
         robot = Robot.from_recipe(self.robot)
         eps = walking_eps(robot)
         soil = Ground(medium_of(self.ground, robot, strength=command.strength))
-        one = stride_problem(walking_problem(robot, soil, command.speed))
+        one = _on_slope(stride_problem(walking_problem(robot, soil, command.speed)), command.slope)
         if known is None:
-            found = carried_to(one, searched(_on_slope(one, 0.0), eps, Search()), 0.0, command.slope, eps)
+            found = best_stride(one, eps, Search())
         else:
             found = from_known(one, known, command.slope, eps)
         return (found.report.objective, found.trajectory) if found.report.status == "converged" else None
