@@ -7,18 +7,24 @@ import time
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from softground.media.named import medium_of
 from softground.planning.library import Command, Library, fingerprint, shipped
 from softground.planning.plan import Plan
 from softground.planning.problem import walking_problem
+from softground.planning.programs import kept_call
+from softground.planning.replay import EPS, TIME_STEP, follower_of
 from softground.planning.size import walking_eps
 from softground.planning.steady import gait_of
 from softground.planning.strides import from_library, stride_problem
 from softground.robots import Robot
-from softground.runs.verdict import wilson
-from softground.simulation import Ground
+from softground.robots.base import base_motion
+from softground.runs.verdict import FallWatch, wilson
+from softground.simulation import Ground, Simulator
+from softground.simulation.controllers import as_controller
+from softground.simulation.simulator import State
 from softground.surfaces import Plane
 from softground.whole_file import write_whole
 
@@ -75,15 +81,40 @@ def _answered(robot: Robot, ground: str, command: Command, feedback: bool) -> di
 
 
 def _replayed(plan: Plan, feedback: bool) -> dict[str, Any]:
-    report, _ = plan.replay(feedback=feedback)
+    """What becomes of the gait in the simulator: as `planning.replay`, but one program serves all commands."""
+    robot, gait = plan.problem.robot, plan.trajectory
+    simulator = Simulator(robot, plan.problem.ground.sharpened(EPS), TIME_STEP)
+    every = round(gait.dt / TIME_STEP)
+    start = simulator.initial_state(gait.q[0], gait.v[0])
+    follower = follower_of(plan, feedback=feedback)
+    q = np.asarray(kept_call(_configurations, (simulator, follower, start), np.zeros((gait.knots - 1, every))))
+    fallen = FallWatch(simulator, gait.q[0])
+    forward = base_motion(robot).forward_q
     return {
         "violation": plan.report.violation,
         "optimality": plan.report.optimality,
         "cost_of_transport": plan.metrics.cost_of_transport,
         "lifts": " ".join(map(str, plan.metrics.lifts)),
-        "fell": report.fell,
-        "speed_kept": report.speed_kept,
+        "fell": not np.isfinite(q).all() or any(fallen(one) is not None for one in q),
+        "speed_kept": float((q[-1, forward] - gait.q[0, forward]) / (gait.q[-1, forward] - gait.q[0, forward])),
     }
+
+
+def _configurations(parts: tuple[Simulator, Any, State], steps):
+    """Configurations at the plan's knots, of a follower from a state; steps: an array (knots, steps between them)."""
+    simulator, follower, start = parts
+    controller = as_controller(follower, simulator.dt, start.time, 1)
+
+    def advance(carry, _):
+        state, memory = carry
+        memory, now = controller(memory, state)
+        return (simulator.step(state, now)[0], memory), None
+
+    def to_next_knot(carry, steps):
+        carry, _ = jax.lax.scan(advance, carry, steps)
+        return carry, carry[0].q
+
+    return jax.lax.scan(to_next_knot, (start, controller.init(start)), steps)[1]
 
 
 def _summary(rows: dict[str, dict[str, Any]], library: Library, seed: int) -> dict[str, Any]:

@@ -178,7 +178,7 @@ def kept_call(function: Callable, parts: Any, *arrays: Any) -> Any:
     def with_numbers(leaves, *arrays):
         return function(eqx.combine(jax.tree.unflatten(structure, leaves), rest), *arrays)
 
-    name = identity(parts)
+    name = identity(parts, by_zeros=False)
     name = None if name is None else f"{function.__module__}.{function.__qualname__} {name}"
     program = _calls.setdefault(name, Kept(name).program("call", with_numbers))
     if name is None:
@@ -202,13 +202,13 @@ def products(places: Pattern) -> tuple[np.ndarray, np.ndarray]:
     return row, column
 
 
-def identity(blocks: Any) -> str | None:
+def identity(blocks: Any, by_zeros: bool = True) -> str | None:
     """What programs for these blocks are made for: equal for all blocks that they serve. None where nobody knows.
 
-    Which numbers are zero is part of it, since patterns are found where they are; on surfaces noise sees to that.
+    by_zeros: which numbers are zero is part of it, where patterns are found by them; on surfaces noise sees to that.
     """
     numbers, rest = numbers_of(blocks)
-    zeros = [np.asarray(leaf) == 0 for leaf in jax.tree.leaves(generic(numbers))]
+    zeros = [np.asarray(leaf) == 0 for leaf in jax.tree.leaves(generic(numbers))] if by_zeros else []
     text = f"{jax.tree.structure(numbers)} {jax.tree.structure(rest)}"
     if " at 0x" in text or not _ours(blocks):
         return None
