@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 A_PLAN = 10_000
-"""Calls, about, of what is compiled for a plan: made with a little less optimisation it compiles in three quarters of the
+"""Calls, about, of what is compiled for a plan: with a little less optimisation it compiles in three quarters of the
 time and runs as fast."""
 A_REPLAY = 2_000
 """Steps after which compiling a replay with less optimisation takes as long as it saves: a gait of 9 s has 4,500, which
