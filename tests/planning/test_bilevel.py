@@ -13,8 +13,8 @@ from softground.planning import Bilevel, ClosedForm, Stage, solve
 from softground.planning.dynamics.bilevel import BarrierSupport, normaliser
 from softground.planning.guesses import random_unknowns
 from softground.planning.planner import DYNAMICS, GUESSES, stages_from
-from softground.planning.solve import transcribed
 from softground.planning.stages import Damping, bilevel_stages
+from softground.planning.transcription import Transcription
 from softground.simulation import Simulator
 
 from .foot_problem import foot_problem, level_flight
@@ -109,7 +109,7 @@ def test_derivatives_by_the_implicit_function_theorem(next_velocity):
 def test_derivatives_of_the_whole_problem():
     """Jacobian and exact Hessian by the implicit function theorem, against differences, in forty columns."""
     problem, step, rng = foot_problem(), 1e-6, np.random.default_rng(1)
-    transcription = transcribed(problem, Bilevel)
+    transcription = Transcription(problem, Bilevel)
     nlp, z = transcription.nlp(0.3, "exact"), random_unknowns(problem, transcription.layout, seed=7)
     multipliers = rng.normal(size=nlp.n_rows)
 

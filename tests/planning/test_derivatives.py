@@ -1,5 +1,6 @@
 """Sparse derivatives of a whole gait problem against finite differences: limbs of different length, wavy sand."""
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ import scipy.sparse as sp
 
 from softground.media.named import sand
 from softground.planning import FootSplines, GaitProblem
-from softground.planning.blocks import on_surface, star_colouring
+from softground.planning.blocks import numbers_of, star_colouring
 from softground.planning.guesses import random_unknowns
 from softground.planning.problem import walking_problem
 from softground.planning.stages import Damping
@@ -81,16 +82,19 @@ def test_curvature_by_native_code():
     """The same as by XLA, on ground that is an input of the code."""
     pytest.importorskip("llvmlite")
     made = Transcription(foot_problem())
-    block, z = made.constraints[0].block, made._samples[0]
+    block, z = made.constraints[0].block, made.samples()[0]
     random = np.random.default_rng(0)
     multipliers, direction = random.normal(size=(len(block.columns), 9)), random.normal(size=block.columns.shape[1])
     given = z, EPS, multipliers, direction
-    along = [
-        jax.jit(lambda surface, *given, how=how: on_surface(block, surface).all_curvatures_along(*given, native=how))
-        for how in (True, False)
-    ]
-    for surface in (Plane(0.1), Plane(-0.2)):
-        native, xla = (one(surface, *given) for one in along)
+    numbers, rest = numbers_of(block)
+
+    def along(native, numbers, *given):
+        return eqx.combine(numbers, rest).all_curvatures_along(*given, native=native)
+
+    along = jax.jit(along, static_argnums=0)
+    for slope in (0.1, -0.2):
+        there = eqx.tree_at(lambda numbers: numbers.dynamics.surface, numbers, numbers_of(Plane(slope))[0])
+        native, xla = (along(how, there, *given) for how in (True, False))
         np.testing.assert_allclose(native, xla, atol=1e-10 * np.abs(xla).max())
 
 

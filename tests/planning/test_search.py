@@ -10,7 +10,7 @@ import softground.planning.search as searching
 from softground.errors import FileFormatError
 from softground.media.named import sand
 from softground.planning import Manner, Trajectory, drawn_walk, walking_problem
-from softground.planning.library import Command, Library, build, nearest, shipped
+from softground.planning.library import Command, Library, build, near, shipped
 from softground.planning.moves import crossed, efforts_of, pairs, swings
 from softground.planning.search import Search, improved, solved_from
 from softground.robots import Robot
@@ -127,7 +127,8 @@ def test_a_library_is_built_from_the_nearest_and_goes_on_where_it_stopped(tmp_pa
     asked.clear()
     again = build(path, empty, commands, stride_for)
     assert asked == [(0.2, 0.1)]  # of which none was found
-    assert again.nearest(Command(0.4, 0.09, 2.0))[1].q[0, 0] == 0.1
+    assert again.nearest(Command(0.4, 0.09, 2.0))[1].q[0, 0] == pytest.approx(0.1)
+    assert [command.slope for command, _ in again.near(Command(0.4, 0.09, 2.0))] == [0.1, 0.0, -0.1]
     assert again.nearest(Command(3.0, 0.0, 2.0)) is None
     assert again.serves(problem)
     assert not replace(again, robot="another").serves(problem)
@@ -146,4 +147,4 @@ def test_files_that_are_no_libraries_are_refused(tmp_path):
 
 def test_the_shipped_strides_are_of_robosimian_on_sand():
     assert shipped()
-    assert nearest(foot_problem(), 0.0) is None
+    assert not near(foot_problem(), 0.0)

@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 
 from softground.errors import OptionError
-from softground.planning import Trajectory, blurred_stages, solve
+from softground.planning import Boundary, Trajectory, blurred_stages, solve
+from softground.planning import steady as steady_module
 from softground.planning.constraints import Cycle
-from softground.planning.costs import Periodicity
+from softground.planning.costs import BaseHeight, Periodicity
 from softground.planning.moves import neighbours, within_limits
+from softground.planning.steady import can_repeat, gait_of, steady_gait, steady_problem
 from softground.planning.strides import both_sides, repeated, stride_problem, whole_stride
 from softground.planning.transcription import Transcription
 from softground.robots import Robot
 from softground.simulation import Ground
-from softground.surfaces import Plane
+from softground.surfaces import Plane, Wave
 
 from .foot_problem import SPEED, foot_problem, level_flight
 
@@ -31,14 +33,18 @@ def long():
 
 
 @pytest.fixture(scope="module")
-def stride(long):
+def half(long):
     one = stride_problem(long, KNOTS - 1)
     assert one.knots == (KNOTS - 1) // 2 + 1  # a foot is its own mirror image
     start = level_flight(one)
     start.q[:, 1] -= SUNK  # where sand carries it
-    half = solve(one, start, stages=blurred_stages(), progress=False)
-    whole = replace(one, knots=KNOTS, constraints=(*long.constraints, Cycle()))
-    return replace(half, problem=whole, trajectory=whole_stride(one, half.trajectory))
+    return solve(one, start, stages=blurred_stages(), progress=False)
+
+
+@pytest.fixture(scope="module")
+def stride(long, half):
+    whole = replace(half.problem, knots=KNOTS, constraints=(*long.constraints, Cycle()))
+    return replace(half, problem=whole, trajectory=whole_stride(half.problem, half.trajectory))
 
 
 def test_a_stride_ends_as_it_began(stride):
@@ -94,3 +100,67 @@ def test_neighbours_of_a_stride_are_within_the_joints_limits(stride):
         for move in neighbours(robot, number):
             near = within_limits(robot, move(robot, stride.trajectory))
             assert near.q.shape == stride.trajectory.q.shape
+
+
+# -- steady gaits ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def gait(long, half, monkeypatch):
+    monkeypatch.setattr(steady_module, "STRIDE", KNOTS - 1)
+    monkeypatch.setattr(steady_module, "stride_problem", lambda one: stride_problem(one, KNOTS - 1))
+    monkeypatch.setattr(steady_module, "best_stride", lambda *_: half)
+    return steady_gait(long, 1.0)
+
+
+def test_it_is_stationary_where_its_stride_is(long, half, gait):
+    """With free ends it is not: there the last steps could be cheaper."""
+    assert half.report.optimality < 1e-5
+    z = Transcription(gait.problem).unknowns(gait.trajectory, 1.0)
+    assert not_stationary(gait.problem, z) < 1e-4
+    assert not_stationary(long, z) > 1e-2
+
+
+def not_stationary(problem, z) -> float:
+    """Greatest entry of gradient + multipliers . Jacobian of what is free, with the multipliers that make it least."""
+    nlp = Transcription(problem).nlp(1.0)
+    slopes = np.zeros((nlp.n_rows, nlp.size))
+    np.add.at(slopes, (nlp.jacobian_rows, nlp.jacobian_columns), nlp.jacobian(z))
+    free, holds = nlp.lower < nlp.upper, nlp.row_lower == nlp.row_upper
+    active, slope = slopes[np.ix_(holds, free)].T, nlp.gradient(z)[free]
+    multipliers = np.linalg.lstsq(active, -slope, rcond=None)[0]
+    return float(np.abs(slope + active @ multipliers).max())
+
+
+def test_its_cost_is_that_of_its_strides_and_every_state_is_counted_once(long, half, gait):
+    nlp = Transcription(gait.problem).nlp(1.0)
+    z = Transcription(gait.problem).unknowns(gait.trajectory, 1.0)
+    assert gait.report.objective == pytest.approx(nlp.objective(z), rel=1e-6)
+    assert gait.report.violation == pytest.approx(nlp.violation(z), abs=1e-12)
+    assert gait.report.status == half.report.status == "converged"
+    assert gait.trajectory.knots == long.knots
+
+
+def test_a_stride_that_does_not_end_as_it_began_is_no_gait(long, half):
+    q = half.trajectory.q.copy()
+    q[-1, 1] += 0.01
+    broken = replace(half, trajectory=half.trajectory._replace(q=q))
+    assert gait_of(long, broken, 1.0).report.status == "failed"
+
+
+def test_what_can_be_whole_strides(long, monkeypatch):
+    monkeypatch.setattr(steady_module, "STRIDE", KNOTS - 1)
+    assert can_repeat(long)
+    wavy = replace(long, ground=Ground(long.ground.medium, Wave(0.05, 2.0)))
+    ends = replace(long, final=Boundary(v={"x": 0.0}))
+    for other in (replace(long, knots=long.knots - 1), wavy, ends):
+        assert not can_repeat(other)
+
+
+def test_in_a_cycle_the_last_state_is_counted_once(long):
+    cycle = steady_problem(long)
+    assert any(isinstance(one, Cycle) for one in cycle.constraints)
+    assert long.counted_knots == cycle.counted_knots + 1 == long.knots
+    layout = Transcription(long).layout
+    (block,) = BaseHeight(1.0).blocks(cycle, layout)
+    assert len(block.columns) == long.knots - 1

@@ -1,5 +1,6 @@
 """One compiled programme for all terrains of a kind: the same numbers as one made for each."""
 
+from collections import OrderedDict
 from dataclasses import replace
 
 import jax
@@ -8,11 +9,13 @@ import pytest
 from scipy.sparse import coo_matrix
 
 from softground.papers.zhu2021.wavy import block_below
-from softground.planning.blocks import generic, on_surface, same_kind
+from softground.planning import programs, transcription
+from softground.planning.blocks import Block, generic
+from softground.planning.costs import ForwardSpeed
 from softground.planning.dynamics.bilevel import Bilevel
-from softground.planning.dynamics.closed_form import ClosedForm
+from softground.planning.kept_programs import Kept
 from softground.planning.problem import GaitProblem
-from softground.planning.solve import transcribed
+from softground.planning.programs import identity
 from softground.planning.transcription import Transcription
 from softground.simulation import Ground
 from softground.surfaces import HeightField, MeshSurface, Plane, Wave
@@ -25,12 +28,23 @@ def on_slope(slope: float) -> GaitProblem:
     return replace(problem, ground=Ground(problem.ground.medium, Plane(slope=slope)))
 
 
-def test_moved_programme_has_the_numbers_of_one_made_there():
+def asked_otherwise(problem: GaitProblem) -> GaitProblem:
+    """The same shape of problem: another slope, speed, weight and strength."""
+    ground = Ground(problem.ground.medium, Plane(slope=0.2)).stronger(1.3)
+    costs = [replace(cost, speed=0.3, weight=7.0) if isinstance(cost, ForwardSpeed) else cost for cost in problem.costs]
+    return replace(problem, ground=ground, costs=costs)
+
+
+def test_shared_programme_has_the_numbers_of_one_made_there(monkeypatch):
     """Patterns may differ by entries that are zero there, so matrices are compared whole."""
-    level, steep = Transcription(on_slope(0.0)), Transcription(on_slope(0.2))
-    moved = level.moved_to(on_slope(0.2))
+    level = Transcription(on_slope(0.0))
+    moved = Transcription(asked_otherwise(on_slope(0.0)))
+    assert moved.programs is level.programs
+    monkeypatch.setattr(transcription, "_recent", OrderedDict())
+    monkeypatch.setattr(programs, "Kept", lambda name: Kept(None))  # nor are those on disk
+    steep = Transcription(asked_otherwise(on_slope(0.0)))
     rng = np.random.default_rng(1)
-    z = steep._samples[0] + 0.01 * rng.normal(size=steep.layout.size)
+    z = steep.samples()[0] + 0.01 * rng.normal(size=steep.layout.size)
     here, there = moved.nlp(1.0, "exact"), steep.nlp(1.0, "exact")
     multipliers = rng.normal(size=here.n_rows)
     np.testing.assert_allclose(here.constraints(z), there.constraints(z), rtol=1e-10, atol=1e-12)
@@ -59,7 +73,7 @@ def test_sampled_terrain_gives_the_programme_of_the_formula(kind, error):
     """The spline of a plane is that plane; that of a block's distance rings by 0.1 mm, 0.3 N on this foot."""
     problem = foot_problem()
     sampled = replace(problem, ground=Ground(problem.ground.medium, sampled_slope(kind, 0.2)))
-    z = Transcription(on_slope(0.2))._samples[0]
+    z = Transcription(on_slope(0.2)).samples()[0]
     np.testing.assert_allclose(rows_of(sampled, z), rows_of(on_slope(0.2), z), rtol=0, atol=error)
 
 
@@ -70,22 +84,41 @@ def rows_of(problem: GaitProblem, z: np.ndarray) -> np.ndarray:
     return np.concatenate(rows(z))
 
 
-def test_programmes_are_shared_between_slopes_only():
+def test_problems_of_other_shapes_have_other_programmes():
     level = on_slope(0.0)
-    first = transcribed(level)
-    assert transcribed(on_slope(0.1))._once_made is first._once_made
-    assert first.surface is level.ground.surface  # the first one stays where it is
-    shorter = replace(on_slope(0.1), knots=5)
-    wavy = replace(on_slope(0.0), ground=Ground(foot_problem().ground.medium, Wave(0.05, 2.0)))
-    for other in (shorter, wavy):
-        assert not first.serves(other, ClosedForm)
-    assert not first.serves(on_slope(0.1), Bilevel)
+    first = Transcription(level).programs
+    shorter = replace(level, knots=5)
+    wavy = replace(level, ground=Ground(level.ground.medium, Wave(0.05, 2.0)))
+    unweighted = replace(level, costs=[replace(cost, weight=0.0) for cost in level.costs])
+    for other in (shorter, wavy, unweighted):
+        assert Transcription(other).programs is not first
+    assert Transcription(level, Bilevel).programs is not first
 
 
-def test_generic_surface_is_of_the_same_kind_without_zeros():
-    level = Plane()
-    stirred = generic(level)
-    assert same_kind(level, stirred)
-    assert all((np.asarray(leaf) != 0).all() for leaf in jax.tree.leaves(stirred))
-    assert not same_kind(level, Wave(0.05, 2.0))
-    assert on_surface({"ground": level, "other": 1}, stirred)["ground"] is stirred
+class OfTheUser(Block):
+    """A block from elsewhere, of which nobody knows whether its source has changed."""
+
+
+def test_only_what_is_made_of_our_own_parts_is_kept():
+    made = Transcription(on_slope(0.0))
+    blocks = made.costs, [part.block for part in made.constraints]
+    assert identity(blocks) is not None
+    assert identity(([*made.costs, OfTheUser("mine", np.zeros((1, 1), int))], blocks[1])) is None
+
+
+def test_what_is_kept_is_read_again(tmp_path, monkeypatch):
+    """By a process that has made nothing: machine code gives the same numbers, and what is gone is made again."""
+    monkeypatch.setenv("SOFTGROUND_CACHE", str(tmp_path))
+    twice = [Kept("a test").program("sum", lambda x, y: [x + y, x * y])(np.arange(3.0), 2.0) for _ in range(2)]
+    np.testing.assert_array_equal(*(np.stack(one) for one in twice))
+    assert Kept("a test").found("pattern", lambda: [1, 2]) == [1, 2]
+    assert Kept("a test").found("pattern", lambda: 1 / 0) == [1, 2]
+    for file in tmp_path.rglob("*.plan"):
+        file.write_bytes(b"damaged")
+    assert Kept("a test").found("pattern", lambda: [3]) == [3]
+
+
+def test_generic_surface_has_no_zeros():
+    stirred = generic({"ground": Plane(), "other": np.zeros(1)})
+    assert all((np.asarray(leaf) != 0).all() for leaf in jax.tree.leaves(stirred["ground"]))
+    assert not stirred["other"].any()

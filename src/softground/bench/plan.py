@@ -22,7 +22,7 @@ import numpy as np
 
 from softground.media.named import sand
 from softground.planning.drawn import drawn_walk
-from softground.planning.library import nearest
+from softground.planning.library import near
 from softground.planning.problem import GaitProblem, walking_problem
 from softground.planning.search import Search
 from softground.planning.size import walking_eps
@@ -113,7 +113,7 @@ def _from_one(job: tuple) -> dict[str, Any]:
     robot, strength, speed, noise, drawn, rounds, stride, seed = job
     problem, compiling = _compiled(robot, strength, speed, stride)
     level, eps = stride_problem(problem), walking_eps(problem.robot)
-    known = None if drawn else nearest(problem, 0.0)
+    known = None if drawn else next(iter(near(problem, 0.0)), None)
     began, processor = time.perf_counter(), time.process_time()
     enough = 0.0 if known is None else ENOUGH * reached(level, known[1], eps)
     search = Search(noise=noise, seed=seed, enough=enough, workers=1, **({} if rounds is None else {"rounds": rounds}))

@@ -122,6 +122,23 @@ def bench_batch(
     report("batches", measure, "batches", as_json, options)
 
 
+@bench.command("answers", epilog="Example: [bold]softground bench answers --commands 50 --seed 2 --json[/]")
+def bench_answers(
+    commands: Annotated[int | None, typer.Option(min=1, help="Random commands inside the library's range.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the commands.")] = None,
+    robot: Annotated[str | None, typer.Option(help="Robot with a shipped library.")] = None,
+    open_loop: Annotated[bool, typer.Option("--open-loop", help="Replays without feedback.")] = False,
+    out: Annotated[Path | None, typer.Option(help="File for rows as they come (JSON).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Gaits from the library for commands that it does not hold: the share solved, and replayed without a fall."""
+    configure_jax()
+    from softground.bench.answers import measure
+
+    options = {"commands": commands, "seed": seed, "robot": robot, "open_loop": open_loop or None, "out": out}
+    report("answers", measure, "commands", as_json, options)
+
+
 @bench.command("robustness", epilog="Example: [bold]softground bench robustness --states 256 --steps 200[/]")
 def bench_robustness(
     states: Annotated[int | None, typer.Option(help="Random initial states.")] = None,

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import jax
 
 from softground.native.errors import NotNative
 from softground.native.llvm import module_text
-from softground.native.machine import address, machine_code
+from softground.native.machine import address, kept_code, machine_code
 from softground.native.program import Interface, Program
 from softground.native.sharing import sharing_text
 from softground.native.writer import Writer
@@ -60,7 +61,23 @@ def register(key: str, make: Callable[[], Program], lanes: int = 1) -> str:
     lanes: rows of a batch that are computed side by side.
     """
     digest, code = machine_code(f"{interface_version()} {lanes} {key}", lambda: whole_text(make(), lanes))
-    return _register(f"softground_{digest}", code)
+    return _register(f"{PREFIX}{digest}", code)
+
+
+def register_again(name: str) -> None:
+    """Make a program known to XLA that an earlier process has registered under this name; NotNative if it is gone."""
+    _register(name, lambda: kept_code(name.removeprefix(PREFIX)))
+
+
+@contextmanager
+def noted() -> Iterator[set[str]]:
+    """Names of the programs that are registered, or asked for again, in the meantime."""
+    names: set[str] = set()
+    _NOTED.append(names)
+    try:
+        yield names
+    finally:
+        _NOTED.remove(names)
 
 
 def whole_text(program: Program, lanes: int = 1) -> str:
@@ -76,11 +93,16 @@ def whole_text(program: Program, lanes: int = 1) -> str:
     )
 
 
+PREFIX = "softground_"
 _REGISTERED: set[str] = set()
+_NOTED: list[set[str]] = []
 
 
-def _register(name: str, code: bytes) -> str:
+def _register(name: str, code: bytes | Callable[[], bytes]) -> str:
+    for names in _NOTED:
+        names.add(name)
     if name not in _REGISTERED:
+        code = code if isinstance(code, bytes) else code()
         handler = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(address(name, code, HANDLER))
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler), platform="cpu")
         _REGISTERED.add(name)

@@ -38,6 +38,15 @@ def machine_code(key: str, write: Callable[[], str] | None = None) -> tuple[str,
     return digest, kept(f"{digest}.o", lambda: machine.compile(key if write is None else write()))
 
 
+def kept_code(digest: str) -> bytes:
+    """Object code that was made before; NotNative if it is not there any more."""
+
+    def gone() -> bytes:
+        raise NotNative(f"machine code {digest} is not kept any more")
+
+    return kept(f"{digest}.o", gone)
+
+
 def passing_code(text: str) -> bytes:
     """Object code that is not kept: what holds addresses of this process is of no use to another."""
     return _machine(optimisation_level()).compile(text)

@@ -9,12 +9,13 @@ At one place it is symmetric and sparse: limbs meet the base but not each other.
 differentiated along together, and where they meet in a row of the base the entry is read off the base's own column
 instead, by symmetry (a star colouring of the pattern's graph).
 
-The surface is an argument of them: one program serves all surfaces of a kind.
+What differs from command to command is an argument of them (`numbers_of`): one program serves all slopes, speeds and
+strengths.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,8 +26,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from softground.arrays import Array
+from softground.media.base import FootMedium
 from softground.native.errors import NotNative
 from softground.native.parts import by_native_code, say_why_not
+from softground.robots import Robot
 from softground.surfaces import Surface
 
 T = TypeVar("T")
@@ -37,24 +40,31 @@ UNEVEN = 1e-3
 """Relative (and absolute) size of the noise on a surface's parameters that makes it generic."""
 
 
-def on_surface(tree: T, surface: Surface) -> T:
-    """A pytree with every surface in it replaced."""
-    holds = lambda node: isinstance(node, Surface)  # noqa: E731
-    return jax.tree.map(lambda node: surface if holds(node) else node, tree, is_leaf=holds)
+def numbers_of(blocks: T) -> tuple[T, T]:
+    """Blocks in two: the numbers that a compiled program takes as arguments, and what it is made for.
+
+    Numbers are surfaces, what a problem asks for (speeds, weights) and scalars of the medium, as its strength. A robot
+    and a medium's tables are what programs are made for: their zeros make them short. `eqx.combine` joins the two.
+    """
+    spec = jax.tree.map(_varying, blocks, is_leaf=lambda node: isinstance(node, Robot | FootMedium))
+    return eqx.partition(blocks, spec)
 
 
-def same_kind(one: Surface, other: Surface) -> bool:
-    """Whether an NLP compiled for one surface runs with the other: same type, arrays of the same shapes."""
-    return _kind(one) == _kind(other)
+def _varying(node: Any) -> Any:
+    """Which leaves of a robot, of the medium under all feet (leading axis), or of something else are numbers."""
+    if isinstance(node, Robot):
+        return False
+    if isinstance(node, FootMedium):
+        return jax.tree.map(lambda leaf: _is_number(leaf) and np.ndim(leaf) <= 1, node)
+    return _is_number(node)
 
 
-def _kind(surface: Surface) -> tuple[Any, ...]:
-    leaves, structure = jax.tree.flatten(surface)
-    return structure, tuple((jnp.shape(leaf), jnp.result_type(leaf)) for leaf in leaves)
+def _is_number(leaf: Any) -> bool:
+    return isinstance(leaf, float) or (eqx.is_array_like(leaf) and jnp.issubdtype(jnp.result_type(leaf), jnp.floating))
 
 
-def generic(surface: Surface) -> Surface:
-    """The surface with a little noise on its parameters.
+def generic(numbers: T) -> T:
+    """Numbers in which the surfaces have a little noise on their parameters.
 
     On level ground many derivatives are zero that are not on a slope (the height of the base by x, for one). Patterns
     found with noise hold for every surface of the kind.
@@ -62,12 +72,13 @@ def generic(surface: Surface) -> Surface:
     rng = np.random.default_rng(0)
 
     def stir(leaf):
-        leaf = jnp.asarray(leaf)
-        if not jnp.issubdtype(leaf.dtype, jnp.floating):
-            return leaf
-        return leaf + UNEVEN * (1 + jnp.abs(leaf)) * rng.uniform(0.5, 1.0, leaf.shape)
+        leaf = np.asarray(leaf)
+        return leaf + UNEVEN * (1 + np.abs(leaf)) * rng.uniform(0.5, 1.0, leaf.shape)
 
-    return jax.tree.map(stir, surface)
+    is_surface = lambda node: isinstance(node, Surface)  # noqa: E731
+    return jax.tree.map(
+        lambda node: jax.tree.map(stir, node) if is_surface(node) else node, numbers, is_leaf=is_surface
+    )
 
 
 class Block(eqx.Module):
@@ -110,6 +121,12 @@ class Block(eqx.Module):
     def all_jacobians(self, z: Float[Array, " n"], eps) -> Float[Array, "count rows width"]:
         return jax.vmap(self.jacobian, (0, 0, None))(self.gather(z), self.data, eps)
 
+    @property
+    def worth_native_code(self) -> bool:
+        """Whether its curvature is needed at so many places that native code of it pays."""
+        own = type(self).all_curvatures_along is not Block.all_curvatures_along  # which has a way of its own
+        return not (own or self.linear or len(self.columns) < NATIVE_FROM)
+
     def all_curvatures_along(
         self, z, eps, multipliers, direction: Float[Array, " width"], native: bool = False
     ) -> Float[Array, "count width"]:
@@ -150,14 +167,6 @@ def pattern(jacobians: Sequence[Float[Array, "count rows width"]]) -> Pattern:
     return Pattern(len(filled), *np.nonzero(filled))
 
 
-def compiled(block: Block) -> Callable:
-    """The block's curvature along one direction on a surface, compiled: it finds the pattern and fills it later."""
-    own = type(block).all_curvatures_along is not Block.all_curvatures_along  # which has a way of its own
-    if own or block.linear or len(block.columns) < NATIVE_FROM:
-        return jax.jit(lambda surface, *given: on_surface(block, surface).all_curvatures_along(*given))
-    return jax.jit(lambda surface, *given: on_surface(block, surface).all_curvatures_along(*given, native=True))
-
-
 class CurvaturePlan(NamedTuple):
     """Which directions to take, and where each entry of the lower triangle is read off."""
 
@@ -168,12 +177,10 @@ class CurvaturePlan(NamedTuple):
     read_row: np.ndarray  # (e,)
 
 
-def curvature_plan(block: Block, along: Callable, n_rows: int, sample: np.ndarray, eps: float) -> CurvaturePlan:
-    """Find the pattern at a random trajectory, column by column, and colour it; `along`: `compiled`, on a surface."""
-    count, width = block.columns.shape
-    multipliers = np.random.default_rng(0).normal(size=(count, n_rows))
-    columns = [np.asarray(along(sample, eps, multipliers, seed)) for seed in np.eye(width)]
-    filled = np.stack([np.any(column != 0, axis=0) for column in columns], axis=1)
+def curvature_plan(columns: Float[np.ndarray, "width count width"]) -> CurvaturePlan:
+    """Colour a block's pattern, from its curvature along every single unknown at a random trajectory."""
+    width = len(columns)
+    filled = np.any(columns != 0, axis=1).T
     filled |= filled.T
     colour = star_colouring(filled)
     directions = np.zeros((colour.max(initial=-1) + 1, width))
@@ -221,9 +228,6 @@ def _readable(filled: np.ndarray, colour: np.ndarray, touched: np.ndarray) -> bo
     return bool(np.all((touched[colour[column], row] == 1) | (touched[colour[row], column] == 1)))
 
 
-def curvature_entries(plan: CurvaturePlan, along: Callable, z, eps: float, multipliers: np.ndarray) -> np.ndarray:
-    """Entries (count, e) of the lower triangles at all places; multipliers (count, rows)."""
-    if not len(plan.directions):
-        return np.zeros((len(multipliers), 0))
-    products = np.stack([np.asarray(along(z, eps, multipliers, direction)) for direction in plan.directions])
+def curvature_entries(plan: CurvaturePlan, products: Float[np.ndarray, "c count width"]) -> np.ndarray:
+    """Entries (count, e) of the lower triangles at all places, from the curvature along the plan's directions."""
     return products[plan.read_direction, :, plan.read_row].T

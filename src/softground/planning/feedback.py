@@ -19,7 +19,7 @@ Between knots the gain is that of the step, the deviation that of the moment; to
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import equinox as eqx
 import jax
@@ -29,10 +29,12 @@ from jaxtyping import Float
 
 from softground.arrays import Array
 from softground.control.posture import pd_gains
+from softground.planning.blocks import Block
 from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.layout import TORQUE_UNIT, Layout
 from softground.planning.problem import GaitProblem
+from softground.planning.programs import kept_call
 from softground.planning.size import REFERENCE_HEIGHT, REFERENCE_WEIGHT, size_of, walking_eps, weight_of
 from softground.planning.tracking import TrackJoints
 from softground.planning.trajectory import Trajectory
@@ -129,23 +131,38 @@ def linearised(
     spring, damper = (np.zeros((robot.nu, robot.nv)) for _ in range(2))
     spring[np.arange(robot.nu), actuated] = np.asarray(kp) / TORQUE_UNIT
     damper[np.arange(robot.nu), actuated] = np.asarray(kd) / TORQUE_UNIT
+    given = trajectory.q[:-1], trajectory.v[:-1], lifted, trajectory.torque, trajectory.q[1:], trajectory.v[1:]
+    return kept_call(_linear_steps, _Linear(block, robot, layout, spring, damper, eps), *given)
+
+
+class _Linear(NamedTuple):
+    """What steps are made of that are linearised."""
+
+    block: Block
+    robot: Robot
+    layout: Layout
+    spring: np.ndarray  # (u, nv) of the PD control, in the unit of torques
+    damper: np.ndarray
+    eps: float  # W
+
+
+def _linear_steps(parts: _Linear, *trajectory):
+    robot, layout = parts.robot, parts.layout
     sizes = np.cumsum([layout.nq, layout.nv, layout.lifted, layout.nu, layout.nq])
 
     def one(q, v, lifted, torque, q_next, v_next):
         local = jnp.concatenate([q, v, lifted, torque / TORQUE_UNIT, q_next, v_next])
-        by = block.jacobian(local, None, eps)
+        by = parts.block.jacobian(local, None, parts.eps)
         by_q, by_v, by_s, by_torque, by_next, by_v_next = jnp.split(by, sizes, axis=1)
         here, there = (_tangent(robot, one) for one in (q, q_next))
         square = lambda rows: jnp.concatenate([there.T @ rows[: layout.nq], rows[layout.nq :]])  # noqa: E731
-        unknown = square(
-            jnp.concatenate([by_s, by_next @ there - by_torque @ spring, by_v_next - by_torque @ damper], axis=1)
-        )
+        by_joints = by_next @ there - by_torque @ parts.spring
+        unknown = square(jnp.concatenate([by_s, by_joints, by_v_next - by_torque @ parts.damper], axis=1))
         known = square(jnp.concatenate([by_q @ here, by_v, by_torque / TORQUE_UNIT], axis=1))
         answer = -jnp.linalg.solve(unknown, known)[layout.lifted :]
         return answer[:, : 2 * robot.nv], answer[:, 2 * robot.nv :]
 
-    given = trajectory.q[:-1], trajectory.v[:-1], lifted, trajectory.torque, trajectory.q[1:], trajectory.v[1:]
-    return jax.jit(jax.vmap(one))(*given)
+    return jax.vmap(one)(*trajectory)
 
 
 def _tangent(robot: Robot, q) -> Float[Array, "nq nv"]:

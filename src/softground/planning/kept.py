@@ -38,10 +38,26 @@ def planned_and_replayed(
     guess_name: tells guesses apart, as they are not compared themselves. seconds: s, for the solver. The replay is that
     with feedback; its attribute `replay` is what `Replay` says of it, `open_loop` of the one without.
     """
-    fingerprint = _fingerprint(problem, guess_name, stages, dynamics)
+
+    def find(problem: GaitProblem) -> Plan:
+        return solve(problem, guess(problem), stages=stages, dynamics=dynamics, seconds=seconds, progress=False)
+
+    return found_and_replayed(problem, guess_name, find, stages, dynamics, title)
+
+
+def found_and_replayed(
+    problem: GaitProblem,
+    way: str,
+    find: Callable[[GaitProblem], Plan],
+    stages: tuple[Stage, ...] = (),
+    dynamics: type[Dynamics] = ClosedForm,
+    title: str = "",
+) -> tuple[Plan, Run, str]:
+    """The same for a gait that is found in another way, of that name."""
+    fingerprint = _fingerprint(problem, way, stages, dynamics)
     path = cache_folder() / f"gait-{fingerprint}.nc"
     if not path.exists():
-        plan = solve(problem, guess(problem), stages=stages, dynamics=dynamics, seconds=seconds, progress=False)
+        plan = find(problem)
         if plan.report.status == "interrupted":  # a gait that was not finished must not be kept for one that was
             raise KeyboardInterrupt
         replace(plan, title=title).save(path)

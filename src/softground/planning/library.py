@@ -1,7 +1,7 @@
 """A library of strides: where a search has been, and need not be repeated.
 
 A stride is a small thing, half of one smaller still: a few kilobytes. A library file holds those of one robot on one
-kind of ground, at several speeds, slopes and strengths; a plan starts from the nearest (`nearest`), carried to its own
+kind of ground, at several speeds, slopes and strengths; a plan starts from the nearest (`near`), carried to its own
 ground and speed, and only searches where that does not lead to a gait. `build` makes one: searched for once, then from
 entry to entry, resumable. RoboSimian's on sand is shipped.
 """
@@ -78,17 +78,23 @@ class Library:
                     raise FileFormatError(f"{path} is a library of another version ({file['format']}): build it again")
                 parts = [file[name] for name in ("q", "v", "torque")]
                 entries = [
-                    (Command(*map(float, command)), float(cost), Trajectory(q, v, torque, float(file["dt"])))
-                    for command, cost, q, v, torque in zip(file["commands"], file["costs"], *parts, strict=True)
+                    (
+                        Command(*map(float, command)),
+                        float(cost),
+                        Trajectory(*(one.astype(float) for one in stride), float(file["dt"])),
+                    )
+                    for command, cost, *stride in zip(file["commands"], file["costs"], *parts, strict=True)
                 ]
                 return cls(str(file["robot"]), str(file["medium"]), tuple(entries))
         except (OSError, KeyError, ValueError) as error:
             raise FileFormatError(f"{path} is no library of strides: {error}") from error
 
     def save(self, path: Path) -> Path:
-        """Write it whole (npz)."""
+        """Write it whole (npz), in single precision: a plan only starts from them."""
         found = [trajectory for _, _, trajectory in self.entries]
-        parts: Any = {name: np.stack([getattr(one, name) for one in found]) for name in ("q", "v", "torque")}
+        parts: Any = {
+            name: np.stack([getattr(one, name) for one in found]).astype(np.float32) for name in ("q", "v", "torque")
+        }
         parts |= {"format": FORMAT, "robot": self.robot, "medium": self.medium, "dt": found[0].dt}
         parts |= {name: [entry[k] for entry in self.entries] for k, name in enumerate(("commands", "costs"))}
 
@@ -101,16 +107,27 @@ class Library:
 
     def serves(self, problem: GaitProblem) -> bool:
         """Whether its strides are of a problem's robot, on its kind of medium, in its time step."""
-        mine = Library.empty(problem.robot, problem.ground)
-        alike = (self.robot, self.medium) == (mine.robot, mine.medium)
+        return self.fits(problem) and self.medium == type(problem.ground.medium).__name__
+
+    def fits(self, problem: GaitProblem) -> bool:
+        """Whether its strides are of a problem's robot, in its time step, whatever the medium."""
+        alike = self.robot == fingerprint(problem.robot)
         return alike and all(np.isclose(trajectory.dt, problem.dt) for _, _, trajectory in self.entries[:1])
+
+    @property
+    def usual_strength(self) -> float:
+        """That of most entries."""
+        values, counts = np.unique([command.strength for command, _, _ in self.entries], return_counts=True)
+        return float(values[counts.argmax()])
 
     def nearest(self, asked: Command) -> tuple[Command, Trajectory] | None:
         """The entry that is nearest, if one is near."""
+        return next(iter(self.near(asked)), None)
+
+    def near(self, asked: Command) -> list[tuple[Command, Trajectory]]:
+        """The entries that are near, the nearest first."""
         ranked = sorted(self.entries, key=lambda entry: entry[0].apart(asked))
-        if not ranked or ranked[0][0].apart(asked) > FARTHEST:
-            return None
-        return ranked[0][0], ranked[0][2]
+        return [(command, stride) for command, _, stride in ranked if command.apart(asked) <= FARTHEST]
 
     def holds(self, asked: Command) -> bool:
         """Whether there is an entry for just this."""
@@ -138,10 +155,18 @@ def shipped() -> tuple[Library, ...]:
     return tuple(Library.load(path) for path in sorted(SHIPPED.glob("*.npz")))
 
 
-def nearest(problem: GaitProblem, slope: float) -> tuple[Command, Trajectory] | None:
-    """The entry of the shipped libraries that is nearest to what a problem asks for on a slope (rad)."""
+def near(problem: GaitProblem, slope: float) -> list[tuple[Command, Trajectory]]:
+    """Entries of the shipped libraries near what a problem asks for on a slope (rad), the nearest first.
+
+    Strides of another medium are starts too, where there are none of the problem's: those of the usual strength.
+    """
     asked = command_of(problem, slope)
-    return next((found for one in shipped() if one.serves(problem) and (found := one.nearest(asked))), None)
+    fitting = [one for one in shipped() if one.fits(problem) and one.entries]
+    own = next((found for one in fitting if one.serves(problem) and (found := one.near(asked))), None)
+    if own is not None:
+        return own
+    elsewhere = (one.near(asked._replace(strength=one.usual_strength)) for one in fitting if not one.serves(problem))
+    return next((found for found in elsewhere if found), [])
 
 
 Solved = tuple[float, Trajectory] | None

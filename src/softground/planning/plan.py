@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -17,14 +17,17 @@ from softground.planning.dynamics.base import medium_for_planning
 from softground.planning.dynamics.springs import PlannedSprings
 from softground.planning.plan_file import plan_dataset, plan_parts
 from softground.planning.problem import GaitProblem
+from softground.planning.programs import kept_call
 from softground.planning.replay import Replay, replay
 from softground.planning.report import Report, Solution
 from softground.planning.trajectory import GaitMetrics, Trajectory
+from softground.robots import Robot
 from softground.runs import RobotMotion, Run
 from softground.runs.dataset import motion_dataset, with_recipes
 from softground.runs.description import simulator_recipe
 from softground.runs.file import checked_run, holds_plan, read_netcdf, write_dataset
 from softground.simulation.simulator import Simulator
+from softground.surfaces import Surface
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -147,30 +150,44 @@ def _values_in(
 ) -> dict[str, np.ndarray]:
     """What happens in every step of a trajectory: the wrenches follow from the feet's next twists, and from their
     poses `until_collocation` (s) after the step began."""
-    robot, surface = simulator.robot, simulator.ground.surface
-
-    def one(q, v_next):
-        feet = feet_in_ground(robot, robot.kinematics(q), surface)
-        outside = jax.vmap(lambda medium, foot: medium.outside_data(foot))(medium, feet)
-        kin = robot.kinematics(robot.integrate(q, v_next, until_collocation))
-        met = feet_in_ground(robot, kin, surface)
-        twists = contact_jacobian(met, robot.foot_jacobians(kin), medium) @ v_next
-        wrenches = jax.vmap(lambda medium, foot, u: medium.law(foot, (), simulator.dt).wrench(u))(medium, met, twists)
-        return {
-            "wrench_world": wrench_in_world(met, wrenches, medium),
-            "depth": feet.depth,
-            "tilt": feet.tilt,
-            "twist": twists,
-            "outside_data": outside,
-        }
-
-    found = jax.jit(jax.vmap(one))(trajectory.q[:-1], trajectory.v[1:])
+    parts = _MotionParts(simulator.robot, simulator.ground.surface, medium, simulator.dt, until_collocation)
+    found = kept_call(_seen_in, parts, trajectory.q[:-1], trajectory.v[1:])
     return {
         "configuration": trajectory.q[:-1],
         "velocity": trajectory.v[:-1],
         "torque": trajectory.torque,
         **jax.tree.map(np.asarray, found),
     }
+
+
+class _MotionParts(NamedTuple):
+    robot: Robot
+    surface: Surface
+    medium: WrenchSpace | PlannedSprings  # one per foot
+    dt: float  # s
+    until_collocation: float  # s
+
+
+def _seen_in(parts: _MotionParts, q, v_next) -> dict[str, Any]:
+    """Feet and wrenches of all steps."""
+    robot, surface, media = parts.robot, parts.surface, parts.medium
+
+    def one(q, v_next):
+        feet = feet_in_ground(robot, robot.kinematics(q), surface)
+        outside = jax.vmap(lambda medium, foot: medium.outside_data(foot))(media, feet)
+        kin = robot.kinematics(robot.integrate(q, v_next, parts.until_collocation))
+        met = feet_in_ground(robot, kin, surface)
+        twists = contact_jacobian(met, robot.foot_jacobians(kin), media) @ v_next
+        wrenches = jax.vmap(lambda medium, foot, u: medium.law(foot, (), parts.dt).wrench(u))(media, met, twists)
+        return {
+            "wrench_world": wrench_in_world(met, wrenches, media),
+            "depth": feet.depth,
+            "tilt": feet.tilt,
+            "twist": twists,
+            "outside_data": outside,
+        }
+
+    return jax.vmap(one)(q, v_next)
 
 
 def load_motion(path: str | Path) -> Run | Plan:

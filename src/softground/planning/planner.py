@@ -24,6 +24,7 @@ from softground.planning.problem import GaitProblem, walking_problem
 from softground.planning.size import walking_eps
 from softground.planning.solve import solve
 from softground.planning.stages import Stage, bilevel_stages, near_stages, neighbour_stages, standard_stages
+from softground.planning.steady import can_repeat, steady_gait
 from softground.planning.strides import stride
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
@@ -113,6 +114,12 @@ def plan(
     form, spending_least = dynamics_named(dynamics), objective_named(objective)
     soil = ground if isinstance(ground, Ground) else Ground(ground)
     problem = spending_least(walking_problem(robot, soil, speed, knots=knots, dt=dt, period=period))
+    asked = guess
+    if guess == "stride" and form is ClosedForm and can_repeat(problem):
+        found = repeated_stride(problem, eps, progress)
+        if found.report.status == "converged":
+            return found
+        guess = found.trajectory
     named = guess if isinstance(guess, str) else "a gait"
     with Console(stderr=True, quiet=not progress).status(f"making the guess: {named}"):
         start = guess_for(problem, guess, eps)
@@ -120,12 +127,27 @@ def plan(
     return solve(
         problem,
         start,
-        stages=stages_for(problem, stages_from(form, guess, eps, on_plane)),
+        stages=stages_for(problem, stages_from(form, asked, eps, on_plane)),
         dynamics=form,
         seconds=seconds,
         progress=progress,
         state=state,
     )
+
+
+def repeated_stride(problem: GaitProblem, eps: float, progress: bool) -> Plan:
+    """The gait of whole strides, with a line of how it was found."""
+    console = Console(stderr=True, quiet=not progress)
+    with console.status("making a stride"):
+        found = steady_gait(problem, eps)
+    report = found.report
+    console.print(
+        f"a stride: {report.reason} after {report.iterations} iterations, optimality {report.optimality:.1e}; repeated "
+        f"for {problem.knots} knots: violation {report.violation:.1e}",
+        soft_wrap=True,
+        highlight=False,
+    )
+    return found
 
 
 def dynamics_named(name: str) -> type[Dynamics]:

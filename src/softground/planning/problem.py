@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from softground.errors import OptionError
-from softground.planning.constraints import Constraint, InsideData
+from softground.planning.constraints import Constraint, Cycle, InsideData
 from softground.planning.costs import BaseAttitude, BaseHeight, Cost, Effort, ForwardSpeed, Periodicity
 from softground.planning.size import posture_height, size_of, walking_step, weight_of
 from softground.planning.splines import FootSplines
@@ -68,6 +68,11 @@ class GaitProblem:
     def seconds(self) -> float:
         """Duration."""
         return (self.knots - 1) * self.dt
+
+    @property
+    def counted_knots(self) -> int:
+        """How many knots costs are for: in a cycle the last state is the first one again, and is counted once."""
+        return self.knots - any(isinstance(one, Cycle) for one in self.constraints)
 
 
 PERIOD = 60

@@ -28,11 +28,9 @@ from jaxtyping import Float
 from softground.arrays import Array, require_double
 from softground.errors import OptionError
 from softground.media.wrench_space import WrenchSpace
-from softground.planning.blocks import on_surface
 from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.plan import Plan
-from softground.planning.solve import transcribed
 from softground.planning.transcription import Transcription
 from softground.robots import Robot
 
@@ -59,7 +57,7 @@ def slope_of_optimum(
     require_double("the derivative of an optimum")
     if plan.solution is None:
         raise OptionError("the plan holds no solution of an optimiser: let the last stage solve the whole problem")
-    solution, transcription = plan.solution, transcribed(plan.problem, dynamics)
+    solution, transcription = plan.solution, Transcription(plan.problem, dynamics)
 
     @eqx.filter_jit
     def slope(z, multipliers, eps, at):
@@ -73,7 +71,7 @@ def slope_of_optimum(
 def lagrangian(transcription: Transcription, physics: Physics, z, multipliers, eps) -> Float[Array, ""]:
     """f + multipliers . c of a transcription in which robot and ground are others."""
     blocks = (transcription.costs, [part.block for part in transcription.constraints])
-    costs, constraints = on_surface(_with_physics(blocks, physics), transcription.surface)
+    costs, constraints = _with_physics(blocks, physics)
     cost = sum(jnp.sum(block.all_rows(z, eps) ** 2) for block in costs)
     rows = jnp.concatenate([block.all_rows(z, eps).reshape(-1) for block in constraints])
     return cost + multipliers @ rows

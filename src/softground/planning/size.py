@@ -7,7 +7,6 @@ with its root, forces with the weight W, torques with W h and powers with W h^(1
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -22,7 +21,7 @@ STEP, STEPS_OF = 0.05, 0.002
 
 def posture_height(robot: Robot) -> float:
     """Height of the base over the lowest foot in the robot's posture, m."""
-    place = jax.jit(lambda q: robot.foot_poses(q)[0])(jnp.asarray(robot.posture))
+    place = np.asarray(robot.foot_poses(jnp.asarray(robot.posture))[0])
     lowest = min(float(z) - foot.clearance for z, foot in zip(place[:, 2], robot.feet, strict=True))
     return float(np.asarray(robot.posture)[base_motion(robot).up_q]) - lowest
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -32,7 +31,6 @@ from softground.planning.transcription import Transcription
 from softground.planning.uno import REASONS, Nlp, Outcome, Progress, optimise
 
 SAVE_EVERY = 10.0  # s
-KEPT_TRANSCRIPTIONS = 4
 LEAST_SQUARES_STEPS = 300
 """For the multipliers of a start that is feasible: they say how good it is, nothing hangs on them."""
 KEPT_TWIST = 5.0
@@ -81,7 +79,7 @@ def solve(
             started = time.perf_counter()
             if stage.coarse not in transcriptions:
                 same = stage.coarse == 1
-                transcriptions[stage.coarse] = transcribed(
+                transcriptions[stage.coarse] = Transcription(
                     problem if same else coarser(problem, stage.coarse), dynamics
                 )
             transcription = transcriptions[stage.coarse]
@@ -133,18 +131,6 @@ def solve(
     trajectory = point.trajectory.resampled(problem.knots)
     eps, metrics = point.eps or stages[0].eps, gait_metrics(problem, trajectory)
     return Plan(problem, trajectory, eps, metrics, report, point.solution())
-
-
-_recent: deque[Transcription] = deque(maxlen=KEPT_TRANSCRIPTIONS)
-
-
-def transcribed(problem: GaitProblem, dynamics: type[Dynamics] = ClosedForm) -> Transcription:
-    """The problem's transcription; one of the last few moved to its terrain where that serves, compiled as it is."""
-    for known in _recent:
-        if known.serves(problem, dynamics):
-            return known.moved_to(problem)
-    _recent.append(Transcription(problem, dynamics))
-    return _recent[-1]
 
 
 @dataclass

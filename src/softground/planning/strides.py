@@ -23,8 +23,8 @@ from softground.media import medium_of
 from softground.planning.constraints import Cycle
 from softground.planning.costs import Periodicity
 from softground.planning.drawn import drawn_walk, manners
-from softground.planning.guesses import STRIDE, carried_over, draped, rise
-from softground.planning.library import Command, Solved, command_of, nearest
+from softground.planning.guesses import STRIDE, carried_over, draped, rise, turned
+from softground.planning.library import Command, Solved, near
 from softground.planning.moves import crossed, efforts_of, neighbours, pairs, rear_joints, within_limits
 from softground.planning.plan import Plan
 from softground.planning.problem import GaitProblem, walking_problem
@@ -41,10 +41,10 @@ from softground.robots.mirror import mirror_of
 from softground.simulation import Ground
 from softground.surfaces import Plane
 
+TRIED = 3
+"""Entries of the library from which a stride is made before it is searched for."""
 TURNED = np.deg2rad(5.0)
 """By which a stride is carried from slope to slope at a time."""
-SAME = 1e-6
-"""Commands that are not further apart have the same stride."""
 
 
 def stride(problem: GaitProblem, eps: float | None = None, search: Search | None = None) -> Trajectory:
@@ -56,38 +56,45 @@ def stride(problem: GaitProblem, eps: float | None = None, search: Search | None
     eps = walking_eps(robot) if eps is None else eps
     plane = surface if isinstance(surface, Plane) else Plane()
     one = stride_problem(replace(problem, ground=replace(problem.ground, surface=plane)))
-    gait = repeated(robot, whole_stride(one, best_stride(one, eps, search)), problem.knots)
+    gait = repeated(robot, whole_stride(one, best_stride(one, eps, search).trajectory), problem.knots)
     if plane is surface:
         return gait
     return draped(problem, gait)
 
 
-def best_stride(one: GaitProblem, eps: float, search: Search | None = None) -> Trajectory:
-    """The solution of a stride's problem on a plane: known, or carried from one that is, or searched for."""
+def best_stride(one: GaitProblem, eps: float, search: Search | None = None) -> Plan:
+    """The solution of a stride's problem on a plane: carried from one that is known, or searched for."""
     plane = one.ground.surface
     angle = rise(plane) if isinstance(plane, Plane) else 0.0
-    known = nearest(one, angle) if search is None else None
-    if known is not None and known[0].apart(command_of(one, angle)) < SAME:
-        return known[1]
+    known = from_library(one, eps) if search is None else None
     if known is not None:
-        found = from_known(one, known, angle, eps)
-        if found.report.status == "converged":
-            return found.trajectory
+        return known
     twin = twin_of(one.robot)
     if twin is not None:
         return from_twin(one, twin, angle, eps, search or Search())
     level = searched(_on_slope(one, 0.0), eps, search or Search())
-    return carried_to(one, level, 0.0, angle, eps).trajectory
+    return carried_to(one, level, 0.0, angle, eps)
 
 
-def from_twin(one: GaitProblem, twin: Robot, angle: float, eps: float, search: Search) -> Trajectory:
+def from_library(one: GaitProblem, eps: float) -> Plan | None:
+    """What the entries of the library that are nearest lead to; None where none of them leads to a stride."""
+    plane = one.ground.surface
+    angle = rise(plane) if isinstance(plane, Plane) else 0.0
+    for known in near(one, angle)[:TRIED]:
+        found = from_known(one, known, angle, eps)
+        if found.report.status == "converged":
+            return found
+    return None
+
+
+def from_twin(one: GaitProblem, twin: Robot, angle: float, eps: float, search: Search) -> Plan:
     """A stride in space by way of the best one that the robot's planar twin finds, on the same slope (rad)."""
     steps = one.knots - 1 if not _mirrored(one) else 2 * (one.knots - 1)
     flat = walking_problem(twin, one.ground, desired_speed(one), knots=steps + 1, dt=one.dt)
     flat = stride_problem(flat, steps)
-    best = best_stride(flat, eps, search)
+    best = best_stride(flat, eps, search).trajectory
     start = _first(in_space(one.robot, twin, whole_stride(flat, best)), one.knots)
-    return _solved_near(one, start, eps).trajectory
+    return _solved_near(one, start, eps)
 
 
 def searched(level: GaitProblem, eps: float, search: Search, known: Trajectory | None = None) -> Plan:
@@ -96,18 +103,23 @@ def searched(level: GaitProblem, eps: float, search: Search, known: Trajectory |
         walks = [search.perturbed(walk, number) for number, walk in enumerate(drawn_walks(level, search))]
         found = solved_from(level, walks, first_stages(eps), search)
     else:
-        near = search.perturbed(known, 0)
+        start = search.perturbed(known, 0)
         found = [
-            plan for way in (near_stages, neighbour_stages) for plan in solved_from(level, [near], way(eps), search)
+            plan for way in (near_stages, neighbour_stages) for plan in solved_from(level, [start], way(eps), search)
         ]
     return improved(found, Children(level.robot), neighbour_stages(eps), search)
 
 
 def from_known(one: GaitProblem, known: tuple[Command, Trajectory], angle: float, eps: float) -> Plan:
-    """A stride on a slope (rad) from that of another command: at its own speed first, then from slope to slope."""
+    """A stride on a slope (rad) from that of another command: at once where that is near, else at its own slope first,
+    then from slope to slope."""
     command, trajectory = known
-    there = _on_slope(one, command.slope)
-    found = _solved_near(there, trajectory, eps)
+    if one.robot.planar and abs(angle - command.slope) <= TURNED:
+        start = turned(one.robot, trajectory, angle - command.slope)
+        found = solve(_on_slope(one, angle), start, stages=near_stages(eps), progress=False)
+        if found.report.status == "converged":
+            return found
+    found = _solved_near(_on_slope(one, command.slope), trajectory, eps)
     return carried_to(one, found, command.slope, angle, eps)
 
 
@@ -139,9 +151,9 @@ class StrideFor:
         robot = Robot.from_recipe(self.robot)
         eps = walking_eps(robot)
         soil = Ground(medium_of(self.ground, robot, strength=command.strength))
-        one = stride_problem(walking_problem(robot, soil, command.speed))
+        one = _on_slope(stride_problem(walking_problem(robot, soil, command.speed)), command.slope)
         if known is None:
-            found = carried_to(one, searched(_on_slope(one, 0.0), eps, Search()), 0.0, command.slope, eps)
+            found = best_stride(one, eps, Search())
         else:
             found = from_known(one, known, command.slope, eps)
         return (found.report.objective, found.trajectory) if found.report.status == "converged" else None

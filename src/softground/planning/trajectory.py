@@ -9,15 +9,19 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from softground.contact.feet import feet_along
+from softground.contact.feet import feet_in_ground
 from softground.errors import FileFormatError, OptionError
 from softground.planning.costs import ForwardSpeed, Periodicity
 from softground.planning.problem import GaitProblem
+from softground.planning.programs import kept_call
+from softground.robots import Robot
 from softground.robots.base import base_motion
 from softground.runs import Run
+from softground.surfaces import Surface
 
 
 class Trajectory(NamedTuple):
@@ -111,8 +115,7 @@ class GaitMetrics:
 def gait_metrics(problem: GaitProblem, trajectory: Trajectory) -> GaitMetrics:
     """Metrics of a trajectory of this problem."""
     robot, base = problem.robot, base_motion(problem.robot)
-    feet = feet_along(robot, problem.ground.surface, trajectory.q)
-    depth, place = np.asarray(feet.depth), np.asarray(feet.position)[..., 0]
+    depth, place = map(np.asarray, kept_call(_depths_and_places, (robot, problem.ground.surface), trajectory.q))
     distance = float(trajectory.q[-1, base.forward_q] - trajectory.q[0, base.forward_q])
     weight = float(robot.weight)
     # The torque of a step acts while the joints turn at the rate of its end.
@@ -132,6 +135,12 @@ def gait_metrics(problem: GaitProblem, trajectory: Trajectory) -> GaitMetrics:
         deepest=float(depth.max()),
         slip=float(way[depth[1:] > 0].sum() / max(way.sum(), 1e-9)),
     )
+
+
+def _depths_and_places(parts: tuple[Robot, Surface], q):
+    """Depth and x of every foot at every configuration, m."""
+    feet = jax.vmap(lambda q: feet_in_ground(parts[0], q, parts[1]))(q)
+    return feet.depth, feet.position[..., 0]
 
 
 def desired_speed(problem: GaitProblem) -> float:

@@ -48,9 +48,13 @@ class Nlp:
 
     def violation(self, z: np.ndarray) -> float:
         """Greatest violation of a row or bound."""
-        rows = self.constraints(z)
-        outside = [self.row_lower - rows, rows - self.row_upper, self.lower - z, z - self.upper]
-        return max(float(np.max(one, initial=0.0)) for one in outside)
+        return greatest_violation(self.constraints(z), self.row_lower, self.row_upper, z, self.lower, self.upper)
+
+
+def greatest_violation(rows, row_lower, row_upper, z, lower, upper) -> float:
+    """How far rows, or unknowns z, are outside their bounds."""
+    outside = [row_lower - rows, rows - row_upper, lower - z, z - upper]
+    return max(float(np.max(one, initial=0.0)) for one in outside)
 
 
 @dataclass

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from softground.robots.robot import Robot
@@ -82,9 +82,8 @@ def mirror_of(robot: Robot) -> Mirror | None:
 
 def _dofs(robot: Robot) -> tuple[np.ndarray | None, np.ndarray]:
     """For every degree of freedom the one that is its image, and the sign between them."""
-    kin = jax.jit(lambda q: robot.kinematics(q))(jnp.asarray(robot.posture))
-    screw = np.asarray(kin.screw)
-    place = np.asarray(kin.link_position - kin.origin)[list(robot.tree.dof_link)]
+    looks = _looks(robot, robot.posture)
+    screw, place = looks.screw, looks.place
     turning = np.abs(screw[:, :3]).sum(axis=1, keepdims=True) > 0
     here = np.where(turning, screw[:, :3], screw[:, 3:])
     image = np.where(turning, ANGULAR * here, -ANGULAR * here)
@@ -106,9 +105,8 @@ def _dofs(robot: Robot) -> tuple[np.ndarray | None, np.ndarray]:
 
 def _feet(robot: Robot, q_from, q_sign) -> np.ndarray | None:
     """For every foot the one that is its image: where the one is, in the mirror, the other stands."""
-    poses = jax.jit(lambda q: robot.foot_poses(q)[0])
     q = _away(robot)
-    place, image = np.asarray(poses(q)), np.asarray(poses(q_sign * q[q_from])) * -ANGULAR
+    place, image = _looks(robot, q).feet, _looks(robot, q_sign * q[q_from]).feet * -ANGULAR
     planar = np.array([1.0, 0.0 if robot.planar else 1.0, 1.0])
     apart = np.abs((image[:, None] - place[None]) * planar).max(axis=2)
     found = apart.argmin(axis=1)
@@ -125,8 +123,27 @@ def _away(robot: Robot) -> np.ndarray:
 
 
 def _is_image(robot: Robot, mirror: Mirror) -> bool:
-    mass = jax.jit(lambda q: robot.mass_matrix(robot.kinematics(q)))
     q = _away(robot)
-    here, there = np.asarray(mass(q)), np.asarray(mass(mirror.q(q)))
+    here, there = _looks(robot, q).mass, _looks(robot, mirror.q(q)).mass
     image = mirror.v_sign[:, None] * here[np.ix_(mirror.v_from, mirror.v_from)] * mirror.v_sign
     return bool(np.abs(image - there).max() <= ALIKE * np.abs(here).max())
+
+
+class Looks(NamedTuple):
+    """What is compared."""
+
+    screw: np.ndarray  # (nv, 6) of every degree of freedom
+    place: np.ndarray  # (nv, 3) of its axis, m
+    feet: np.ndarray  # (F, 3) m
+    mass: np.ndarray  # (nv, nv)
+
+
+def _looks(robot: Robot, q) -> Looks:
+    return jax.tree.map(np.asarray, _program(robot, np.asarray(q, dtype=float)))
+
+
+@eqx.filter_jit
+def _program(robot: Robot, q) -> Looks:
+    kin = robot.kinematics(q)
+    place = (kin.link_position - kin.origin)[np.array(robot.tree.dof_link)]
+    return Looks(kin.screw, place, robot.foot_poses(kin)[0], robot.mass_matrix(kin))

@@ -19,19 +19,19 @@ from softground.planning import (
     Stage,
     Trajectory,
     carried_over,
-    near_stages,
     standard_stages,
-    stride,
     walk_at_speed,
 )
-from softground.planning.kept import planned_and_replayed
+from softground.planning.kept import found_and_replayed, planned_and_replayed
 from softground.planning.problem import walking_problem
+from softground.planning.steady import steady_gait
 from softground.robots import Robot
 from softground.runs import Run
 from softground.simulation import Ground
 from softground.surfaces import Plane, Surface
 
 SPEED = 0.4  # m/s
+TITLE = "robosimian on sand"
 TOLERANCE = 1e-3
 QUICK_ITERATIONS = 60
 KEPT = 0.9
@@ -142,10 +142,10 @@ def flat(quick: bool = False) -> Gait:
 
 
 def on_slope(degrees: float, quick: bool = False) -> Gait:
-    """The gait on a slope: from a stride that was planned by itself. In short from a simulated walk, turned."""
+    """The gait on a slope: whole strides, of the library's. In short from a simulated walk, turned."""
     problem = problem_on(slope(degrees), quick)
     if not quick:
-        return planned(problem, "stride", stride, near_stages())
+        return _judged(*found_and_replayed(problem, "whole strides", lambda one: steady_gait(one, 1.0), title=TITLE))
     if degrees:
         return continued(slope(degrees), flat(quick), quick)
     return planned(problem, "walk", walk_at_speed, stages_of(quick))
@@ -166,6 +166,8 @@ def planned(
     **options: Any,
 ) -> Gait:
     """The gait that solves a problem from a guess, and its replay (`planned_and_replayed`, which has the options)."""
-    title = f"{problem.robot.name} on sand"
-    found, again, fingerprint = planned_and_replayed(problem, guess_name, guess, stages, title=title, **options)
+    return _judged(*planned_and_replayed(problem, guess_name, guess, stages, title=TITLE, **options))
+
+
+def _judged(found: Plan, again: Run, fingerprint: str) -> Gait:
     return Gait(found, again, fingerprint, *(json.loads(again.attrs[name]) for name in ("replay", "open_loop")))

@@ -1,4 +1,4 @@
-"""Table I: gaits on slopes from -20 to 20 degrees, each from a stride that was planned by itself."""
+"""Table I: gaits on slopes from -20 to 20 degrees, each of strides that were planned by themselves."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def perform(options: Options) -> Findings:
             gaits.STRENGTH_NOTE,
             gaits.COST_NOTE,
             gaits.UNITS_NOTE,
-            "Each starts from a stride of its slope (the library's, which were carried from slope to slope), repeated. "
+            "Each is a stride of its slope (from the library's), repeated: the last state is the first one again. "
             "All solves have the same settings; the paper tuned its own by grid search.",
             "Replays are with feedback along the plan, and open loop: its torques and joint PD control alone.",
             f"Seconds for all slopes together: {total_seconds(found):.0f}, of which "

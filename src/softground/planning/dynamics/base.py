@@ -27,6 +27,7 @@ from softground.media.wrench_space import WrenchSpace
 from softground.planning.blocks import Block
 from softground.planning.dynamics.springs import PlannedSprings, planned_springs
 from softground.planning.layout import Layout
+from softground.planning.programs import kept_call
 from softground.robots import Robot
 from softground.robots.dynamics_derivatives import (
     foot_twist_derivative,
@@ -85,7 +86,7 @@ class Dynamics(eqx.Module):
 
     def lift(self, q: np.ndarray, v: np.ndarray, eps: float) -> np.ndarray:
         """The further unknowns (N - 1, nl) that go with a trajectory."""
-        twists = _all_foot_twists(self, q[:-1], v[1:])
+        twists = kept_call(_all_foot_twists, self, q[:-1], v[1:])
         return np.asarray(twists * self.wrench_unit / self.smoothing(eps)).reshape(len(q) - 1, -1)
 
     @property
@@ -125,7 +126,6 @@ class Dynamics(eqx.Module):
         return jnp.asarray(force) - jnp.einsum("fnv,fn->v", jacobian, wrenches(laws, twists)), twists
 
 
-@eqx.filter_jit
 def _all_foot_twists(dynamics: Dynamics, q, v):
     return jax.vmap(lambda q, v: dynamics.foot_twists(dynamics.met_pose(q, v), v))(q, v)
 
