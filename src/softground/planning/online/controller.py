@@ -12,11 +12,13 @@ from jaxtyping import Float, Int
 
 from softground.arrays import Array
 from softground.control.posture import actuator_positions, pd_gains
+from softground.control.terrain_identification import Sensed, TerrainIdentifier, Uncertainty
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.feedback import Tolerances, costs_of, linearised
 from softground.planning.online.horizon import Goal, Guess, Horizon
 from softground.planning.size import walking_eps
 from softground.simulation.simulator import Control, State
+from softground.simulation.actuators import actuator_torque
 
 if TYPE_CHECKING:
     from softground.planning.plan import Plan
@@ -30,6 +32,8 @@ class Memory(NamedTuple):
     lag: Int[Array, ""]  # rows by which the robot is behind the plan
     old_lag: Int[Array, ""]
     strength: Float[Array, ""]
+    belief: object = None
+    before: object = None
 
 
 class Online(eqx.Module):
@@ -50,9 +54,11 @@ class Online(eqx.Module):
     delay: int  # rows
     interp: float
     shifts: int = eqx.field(static=True)
+    identifier: TerrainIdentifier | None = None
+    first: object = None
 
     @classmethod
-    def of(cls, plan, time_step, *, steps=15, iterations=6, delay=10, shifts=0, strength=1.0, interp=True, tolerances=None, eps=None, **gains):
+    def of(cls, plan, time_step, *, steps=15, iterations=6, delay=10, shifts=0, strength=1.0, interp=True, tolerances=None, eps=None, identify=False, **gains):
         problem, robot, trajectory = plan.problem, plan.problem.robot, plan.trajectory
         every = round(trajectory.dt / time_step)
         fine = trajectory.refined(every)
@@ -77,8 +83,11 @@ class Online(eqx.Module):
         pairs_q = np.stack([q, q[there]], 1); pairs_v = np.stack([v_mean, v_mean[there]], 1)
         twist = np.asarray(jax.jit(jax.vmap(lambda q, v: dynamics.foot_twists(dynamics.met_pose(q, v), v)))(q, v_mean[there]))
         twist = (twist * dynamics.wrench_unit / eps).reshape(len(q), -1)
+        identifier = None
+        if identify:
+            identifier = TerrainIdentifier(robot, problem.ground.sharpened(1e-3).medium, ("strength",), dt=time_step, surface=problem.ground.surface, uncertainty=Uncertainty(factor=2.0))
         return cls(horizon, q, fine.v, v_mean, torque, torque_mean, twist, value, np.asarray(robot.torque_limit, float),
-                   np.asarray(time_step), np.asarray(float(strength)), every, steps, iterations, delay, float(interp), shifts)
+                   np.asarray(time_step), np.asarray(float(strength)), every, steps, iterations, delay, float(interp), shifts, identifier, None)
 
     def goal(self, row) -> tuple[Goal, Guess]:
         rows = jnp.clip(row + self.every * np.arange(self.steps + 1), 0, len(self.q) - 1)
@@ -100,7 +109,14 @@ class Online(eqx.Module):
         _, guess = self.goal(row)
         _, earlier = self.goal(row - self.every)
         lag = jnp.zeros((), int)
-        return Memory(earlier, guess, lag, lag, jnp.asarray(self.strength))
+        belief = before = None
+        if self.identifier is not None:
+            from softground.contact.feet import feet_in_ground
+            robot, surface = self.horizon.dynamics.robot, self.horizon.dynamics.surface
+            depth = feet_in_ground(robot, robot.kinematics(state.q), surface).depth.max()
+            belief = self.identifier.start(state.q, depth)
+            before = Sensed(state.q, state.v, state.v, jnp.zeros(robot.nu)), jnp.zeros((), bool), self._control(jnp.asarray(self.torque)[0], 0)
+        return Memory(earlier, guess, lag, lag, jnp.asarray(self.strength), belief, before)
 
     def away(self, row, state):
         """deviation of a state from the plan at a row"""
@@ -118,7 +134,7 @@ class Online(eqx.Module):
         start = goal.state[0] + self.away(row - lag, state)
         once = lambda _, guess: self.horizon.improved(memory.strength, goal, guess, start)  # noqa: E731
         guess = jax.lax.fori_loop(0, self.iterations, once, guess)
-        return Memory(old, guess, lag, memory.lag, memory.strength)
+        return memory._replace(old=old, new=guess, lag=lag, old_lag=memory.lag)
 
     def phase(self, row, lag, state):
         tries = lag + jnp.arange(-self.shifts, self.shifts + 1)
@@ -131,6 +147,8 @@ class Online(eqx.Module):
     def __call__(self, memory: Memory, state: State):
         row = self.row_of(state)
         within = row % self.every
+        if self.identifier is not None:
+            memory = self.identified(memory, state)
         memory = jax.lax.cond(within == 0, lambda: self.replan(memory, state), lambda: memory)
         late = within < self.delay
         guess = jax.tree.map(lambda a, b: jnp.where(late, a[1], b[0]), memory.old, memory.new)
@@ -144,11 +162,27 @@ class Online(eqx.Module):
         away = self.away(row - lag, state)
         push = guess.push - guess.gain @ (away - planned)
         now = jnp.clip(row - lag, 0, len(self.q) - 2)
+        torque = jnp.clip(jnp.asarray(self.torque)[now] + push, -self.limit, self.limit)
+        control = self._control(torque, now)
+        if self.identifier is not None:
+            memory = memory._replace(before=(Sensed(state.q, state.v, state.v, torque), jnp.ones((), bool), control))
+        return memory, control
+
+    def _control(self, torque, now):
         joints = np.array(self.horizon.dynamics.robot.dof_q)[list(self.horizon.dynamics.robot.actuated)]
         q = jnp.asarray(self.q)
-        torque = jnp.clip(jnp.asarray(self.torque)[now] + push, -self.limit, self.limit)
         position, ahead = q[now][joints], q[now + 1][joints]
-        return memory, Control(torque, ahead, (ahead - position) / self.dt, self.horizon.kp, self.horizon.kd)
+        return Control(torque, ahead, (ahead - position) / self.dt, jnp.asarray(self.horizon.kp), jnp.asarray(self.horizon.kd))
+
+    def identified(self, memory, state):
+        sensed, known, control = memory.before
+        robot = self.horizon.dynamics.robot
+        torque = actuator_torque(robot, sensed.q, state.v, control, self.dt)
+        sensed = Sensed(sensed.q, sensed.v, state.v, torque)
+        after = self.identifier.update(memory.belief, sensed)
+        belief = jax.tree.map(lambda a, b: jnp.where(known, a, b), after, memory.belief)
+        strength = jnp.clip(belief.parameters[0] / self.identifier.medium.strength, 0.4, 3.0)
+        return memory._replace(belief=belief, strength=strength)
 
 
 @jax.jit
