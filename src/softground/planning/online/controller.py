@@ -1,4 +1,15 @@
-"""Model-predictive control of a planned gait."""
+"""Model-predictive control of a planned gait: at every knot of the plan the next steps are planned anew.
+
+The horizon (`horizon`) begins in the measured state, on ground of the strength that is being identified (`strength`), and is
+compared with the plan (`reference`). It starts from its last answer, one step on. Between answers the torque is
+
+    plan + PD control about the plan + u_k - K_k (x - x_k),
+
+with the torques u_k, states x_k and gains K_k of the last answer: feedback as along the plan (`planning.feedback`), but along
+what was planned last, with the gains of the motion that is really under way. Where nothing is amiss both are the same.
+
+An answer takes time. It is used from `WAIT` after the question; until then the step before's goes on with its second step.
+"""
 
 from __future__ import annotations
 
@@ -11,187 +22,156 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from softground.arrays import Array
-from softground.control.posture import actuator_positions, pd_gains
-from softground.control.terrain_identification import Sensed, TerrainIdentifier, Uncertainty
+from softground.control.posture import pd_gains
+from softground.errors import MediumError, OptionError
+from softground.media.wrench_space import WrenchSpace
 from softground.planning.dynamics.closed_form import ClosedForm
-from softground.planning.feedback import Tolerances, costs_of, linearised
-from softground.planning.online.horizon import Goal, Guess, Horizon
+from softground.planning.feedback import Tolerances, costs_of, linearised, riccati
+from softground.planning.online.horizon import Guess, Horizon
+from softground.planning.online.reference import Reference
+from softground.planning.online.strength import Seen, StrengthWatch
 from softground.planning.size import walking_eps
+from softground.planning.tracking import TrackJoints
+from softground.robots.dynamics_derivatives import has_scalar_joints
 from softground.simulation.simulator import Control, State
-from softground.simulation.actuators import actuator_torque
 
 if TYPE_CHECKING:
     from softground.planning.plan import Plan
 
+STEPS = 15
+"""Of a plan, in a horizon: 0.75 s for RoboSimian, half a stride."""
+MOST_ITERATIONS = 12
+WAIT = 0.6
+"""Share of a plan's step for which an answer is waited for: 30 ms for RoboSimian."""
+
 
 class Memory(NamedTuple):
-    """Between two calls."""
+    """What is carried from call to call."""
 
-    old: Guess  # of a step earlier than ...
-    new: Guess
-    lag: Int[Array, ""]  # rows by which the robot is behind the plan
-    old_lag: Int[Array, ""]
-    strength: Float[Array, ""]
-    belief: object = None
-    before: object = None
+    last: Guess  # begins a step before ...
+    newest: Guess
+    strength: Float[Array, ""]  # of the ground, in the plan's
+    iterations: Int[Array, ""]  # of the newest answer
+    seen: Seen | None
 
 
-class Online(eqx.Module):
+class Replanning(eqx.Module):
+    """Controller: plans the next steps anew at every knot of a plan.
+
+    >>> import softground as sg
+    >>> sg.planning.Replanning.__mro__[1].__name__  # for Simulator.run: Replanning.of(plan, 0.002)
+    'Module'
+    """
+
+    joints: TrackJoints
+    reference: Reference
     horizon: Horizon
-    q: Float[Array, "M nq"]  # of the plan, in steps of the simulator
-    v: Float[Array, "M nv"]
-    v_mean: Float[Array, "M nv"]  # over the step of the plan that ends there
-    torque: Float[Array, "M nu"]
-    torque_mean: Float[Array, "M nu"]  # over the step of the plan that begins there
-    twist: Float[Array, "M s"]
-    value: Float[Array, "n x x"]  # at the plan's knots
-    limit: Float[Array, " nu"]
-    dt: Float[Array, ""]
-    strength: Float[Array, ""]
-    every: int = eqx.field(static=True)  # rows a step of the plan
+    watch: StrengthWatch | None  # None: the ground is taken to be as planned
+    limit: Float[Array, " nu"]  # N m
+    dt: Float[Array, ""]  # s, of the simulator
+    every: int = eqx.field(static=True)  # rows to a step of the plan
+    wait: int = eqx.field(static=True)  # rows
     steps: int = eqx.field(static=True)
-    iterations: int
-    delay: int  # rows
-    interp: float
-    shifts: int = eqx.field(static=True)
-    identifier: TerrainIdentifier | None = None
-    first: object = None
+    most: int = eqx.field(static=True)  # iterations
 
     @classmethod
-    def of(cls, plan, time_step, *, steps=15, iterations=6, delay=10, shifts=0, strength=1.0, interp=True, tolerances=None, eps=None, identify=False, **gains):
+    def of(
+        cls,
+        plan: Plan,
+        time_step: float,
+        *,
+        identify: bool = True,
+        tolerances: Tolerances | None = None,
+        steps: int = STEPS,
+        most: int = MOST_ITERATIONS,
+        wait: float = WAIT,
+        **gains,
+    ) -> Replanning:
+        """For a plan, in steps of `time_step` (s) of the simulator.
+
+        identify: the strength of the ground; otherwise it is taken to be the plan's. steps, most: of a horizon, and
+        iterations of an answer. wait: share of a plan's step until an answer is used. gains: of the PD control.
+        """
         problem, robot, trajectory = plan.problem, plan.problem.robot, plan.trajectory
-        every = round(trajectory.dt / time_step)
-        fine = trajectory.refined(every)
-        kp, kd = pd_gains(robot, trajectory.q[0], **gains)
-        eps = walking_eps(robot) if eps is None else eps
-        state_cost, push_cost = costs_of(robot, tolerances or Tolerances())
+        if not has_scalar_joints(robot):
+            raise OptionError(f"re-planning needs a robot of slides and hinges, as planar ones are, got {robot.name}")
         dynamics = ClosedForm(robot, problem.ground, problem.dt, problem.collocation)
-        horizon = Horizon(dynamics, kp, kd, state_cost, push_cost, np.asarray(eps))
-        a, b = linearised(problem, trajectory, eps, kp, kd)
-        value = np.asarray(values(a, b, state_cost, push_cost))
-        # extend by holding: a horizon beyond the end
-        pad = every * (steps + 1)
-        knots = np.arange(trajectory.knots) * trajectory.dt
-        times = np.arange(len(fine.q)) * time_step
-        v_mean = np.stack([np.interp(times, knots, column) for column in trajectory.v.T], 1)
-        v_mean[every:] = (fine.q[every:] - fine.q[:-every]) / trajectory.dt
-        middle = knots[:-1] + trajectory.dt / 2
-        torque_mean = np.stack([np.interp(times + trajectory.dt / 2, middle, column) for column in trajectory.torque.T], 1)
-        q = fine.q
-        torque = np.concatenate([fine.torque, fine.torque[-1:]])
-        there = np.minimum(np.arange(len(q)) + every, len(q) - 1)
-        pairs_q = np.stack([q, q[there]], 1); pairs_v = np.stack([v_mean, v_mean[there]], 1)
-        twist = np.asarray(jax.jit(jax.vmap(lambda q, v: dynamics.foot_twists(dynamics.met_pose(q, v), v)))(q, v_mean[there]))
-        twist = (twist * dynamics.wrench_unit / eps).reshape(len(q), -1)
-        identifier = None
-        if identify:
-            identifier = TerrainIdentifier(robot, problem.ground.sharpened(1e-3).medium, ("strength",), dt=time_step, surface=problem.ground.surface, uncertainty=Uncertainty(factor=2.0))
-        return cls(horizon, q, fine.v, v_mean, torque, torque_mean, twist, value, np.asarray(robot.torque_limit, float),
-                   np.asarray(time_step), np.asarray(float(strength)), every, steps, iterations, delay, float(interp), shifts, identifier, None)
+        if not isinstance(dynamics.feet_medium, WrenchSpace):
+            raise MediumError(
+                f"re-planning is for granular ground, which has a strength, not {type(problem.ground.medium).__name__}"
+            )
+        every, eps = round(trajectory.dt / time_step), walking_eps(robot)
+        kp, kd = pd_gains(robot, trajectory.q[0], **gains)
+        costs = costs_of(robot, tolerances or Tolerances())
+        _, value = riccati(*linearised(problem, trajectory, eps, kp, kd), *costs)
+        return cls(
+            TrackJoints.of(robot, trajectory.refined(every), time_step, **gains),
+            Reference.of(trajectory, every, dynamics, eps, value),
+            Horizon(dynamics, kp, kd, *costs, np.asarray(eps)),
+            StrengthWatch.on(robot, problem.ground, time_step) if identify else None,
+            np.asarray(robot.torque_limit, dtype=float),
+            np.asarray(time_step, dtype=float),
+            every,
+            round(wait * every),
+            steps,
+            most,
+        )
 
-    def goal(self, row) -> tuple[Goal, Guess]:
-        rows = jnp.clip(row + self.every * np.arange(self.steps + 1), 0, len(self.q) - 1)
-        q, v_mean, torque, twist, value = (jnp.asarray(x) for x in (self.q, self.v_mean, self.torque_mean, self.twist, self.value))
-        state = jnp.concatenate([q[rows], v_mean[rows]], axis=1)
-        knot, share = jnp.divmod(rows[-1], self.every)
-        share = share / self.every
-        end = (1 - share) * value[knot] + share * value[jnp.minimum(knot + 1, len(value) - 1)]
-        live = row + self.every * np.arange(self.steps) < len(self.q) - 1
-        goal = Goal(state, torque[rows[:-1]], 1.0 * live, end)
-        nu = self.torque.shape[1]
-        return goal, Guess(state, twist[rows[:-1]], jnp.zeros((self.steps, nu)), jnp.zeros((self.steps, nu, state.shape[1])))
+    def init(self, state: State) -> Memory:
+        row = self._row(state)
+        row = row - row % self.every
+        last, newest = (self.reference.guess(row - back, self.every, self.steps) for back in (self.every, 0))
+        seen = None if self.watch is None else self.watch.start(state, self._held(state))
+        return Memory(last, newest, jnp.ones(()), jnp.zeros((), int), seen)
 
-    def row_of(self, state):
-        return jnp.round(state.time / self.dt).astype(int)
-
-    def init(self, state: State):
-        row = self.row_of(state)
-        _, guess = self.goal(row)
-        _, earlier = self.goal(row - self.every)
-        lag = jnp.zeros((), int)
-        belief = before = None
-        if self.identifier is not None:
-            from softground.contact.feet import feet_in_ground
-            robot, surface = self.horizon.dynamics.robot, self.horizon.dynamics.surface
-            depth = feet_in_ground(robot, robot.kinematics(state.q), surface).depth.max()
-            belief = self.identifier.start(state.q, depth)
-            before = Sensed(state.q, state.v, state.v, jnp.zeros(robot.nu)), jnp.zeros((), bool), self._control(jnp.asarray(self.torque)[0], 0)
-        return Memory(earlier, guess, lag, lag, jnp.asarray(self.strength), belief, before)
-
-    def away(self, row, state):
-        """deviation of a state from the plan at a row"""
-        row = jnp.clip(row, 0, len(self.q) - 1)
-        return jnp.concatenate([state.q - jnp.asarray(self.q)[row], state.v - jnp.asarray(self.v)[row]])
-
-    def replan(self, memory: Memory, state: State) -> Memory:
-        row = self.row_of(state)
-        lag = memory.lag
-        if self.shifts:
-            lag = self.phase(row, lag, state)
-        goal, fresh = self.goal(row - lag)
-        old = memory.new
-        guess = Guess(*(jnp.concatenate([a[1:], b[-1:]]) for a, b in zip(old, fresh, strict=True)))
-        start = goal.state[0] + self.away(row - lag, state)
-        once = lambda _, guess: self.horizon.improved(memory.strength, goal, guess, start)  # noqa: E731
-        guess = jax.lax.fori_loop(0, self.iterations, once, guess)
-        return memory._replace(old=old, new=guess, lag=lag, old_lag=memory.lag)
-
-    def phase(self, row, lag, state):
-        tries = lag + jnp.arange(-self.shifts, self.shifts + 1)
-        def score(lag):
-            away = self.away(row - lag, state)
-            knot = jnp.clip((row - lag) // self.every, 0, len(self.value) - 1)
-            return away @ jnp.asarray(self.value)[knot] @ away
-        return tries[jnp.argmin(jax.vmap(score)(tries))]
-
-    def __call__(self, memory: Memory, state: State):
-        row = self.row_of(state)
-        within = row % self.every
-        if self.identifier is not None:
-            memory = self.identified(memory, state)
-        memory = jax.lax.cond(within == 0, lambda: self.replan(memory, state), lambda: memory)
-        late = within < self.delay
-        guess = jax.tree.map(lambda a, b: jnp.where(late, a[1], b[0]), memory.old, memory.new)
-        following = jnp.where(late, memory.old.state[2], memory.new.state[1])
-        lag = jnp.where(late, memory.old_lag, memory.lag)
-        start = row - within - lag
-        goal = lambda row: jnp.concatenate([jnp.asarray(self.q)[jnp.clip(row, 0, len(self.q) - 1)], jnp.asarray(self.v_mean)[jnp.clip(row, 0, len(self.q) - 1)]])
-        d0, d1 = guess.state - goal(start), following - goal(start + self.every)
-        share = self.interp * within / self.every
-        planned = d0 + share * (d1 - d0)
-        away = self.away(row - lag, state)
-        push = guess.push - guess.gain @ (away - planned)
-        now = jnp.clip(row - lag, 0, len(self.q) - 2)
-        torque = jnp.clip(jnp.asarray(self.torque)[now] + push, -self.limit, self.limit)
-        control = self._control(torque, now)
-        if self.identifier is not None:
-            memory = memory._replace(before=(Sensed(state.q, state.v, state.v, torque), jnp.ones((), bool), control))
+    def __call__(self, memory: Memory, state: State) -> tuple[Memory, Control]:
+        memory = self.sensed(memory, state)
+        asked = self._row(state) % self.every == 0
+        memory = jax.lax.cond(asked, lambda: self.replanned(memory, state), lambda: memory)
+        control = self._held(state)
+        torque = jnp.clip(jnp.asarray(control.torque) + self._push(memory, state), -self.limit, self.limit)
+        control = eqx.tree_at(lambda one: one.torque, control, torque)
+        if self.watch is not None:
+            memory = memory._replace(seen=self.watch.told(memory.seen, state, control))
         return memory, control
 
-    def _control(self, torque, now):
-        joints = np.array(self.horizon.dynamics.robot.dof_q)[list(self.horizon.dynamics.robot.actuated)]
-        q = jnp.asarray(self.q)
-        position, ahead = q[now][joints], q[now + 1][joints]
-        return Control(torque, ahead, (ahead - position) / self.dt, jnp.asarray(self.horizon.kp), jnp.asarray(self.horizon.kd))
+    def sensed(self, memory: Memory, state: State) -> Memory:
+        """With what the step that ends in this state says of the ground."""
+        if self.watch is None:
+            return memory
+        seen = self.watch.after(memory.seen, state)
+        return memory._replace(seen=seen, strength=self.watch.strength(seen))
 
-    def identified(self, memory, state):
-        sensed, known, control = memory.before
-        robot = self.horizon.dynamics.robot
-        torque = actuator_torque(robot, sensed.q, state.v, control, self.dt)
-        sensed = Sensed(sensed.q, sensed.v, state.v, torque)
-        after = self.identifier.update(memory.belief, sensed)
-        belief = jax.tree.map(lambda a, b: jnp.where(known, a, b), after, memory.belief)
-        strength = jnp.clip(belief.parameters[0] / self.identifier.medium.strength, 0.4, 3.0)
-        return memory._replace(belief=belief, strength=strength)
+    def replanned(self, memory: Memory, state: State) -> Memory:
+        """With a new answer, from this state on."""
+        row, newest = self._row(state), memory.newest
+        goal = self.reference.goal(row, self.every, self.steps)
+        plan = self.reference.guess(row, self.every, self.steps)
+        guess = Guess(*(jnp.concatenate([old[1:], end[-1:]]) for old, end in zip(newest, plan, strict=True)))
+        start = goal.state[0] + self.reference.away(row, state.q, state.v)
+        found, count = self.horizon.solved(memory.strength, goal, guess, start, self.most)
+        return memory._replace(last=newest, newest=found, iterations=count)
 
+    def _push(self, memory: Memory, state: State) -> Float[Array, " nu"]:
+        """u_k - K_k (x - x_k), N m."""
+        row = self._row(state)
+        within = row % self.every
 
-@jax.jit
-def values(step, push, state_cost, torque_cost):
-    def back(value, now):
-        a, b = now
-        gain = jnp.linalg.solve(jnp.diag(torque_cost) + b.T @ value @ b, b.T @ value @ a)
-        value = jnp.diag(state_cost) + a.T @ value @ (a - b @ gain)
-        value = (value + value.T) / 2
-        return value, value
-    end = jnp.diag(jnp.asarray(state_cost))
-    return jnp.concatenate([jax.lax.scan(back, end, (step, push), reverse=True)[1], end[None]])
+        def step(guess: Guess, k: int):
+            return guess.state[k], guess.state[k + 1], guess.push[k], guess.gain[k]
+
+        late = within < self.wait
+        both = step(memory.last, 1), step(memory.newest, 0)
+        here, there, push, gain = (jnp.where(late, old, new) for old, new in zip(*both, strict=True))
+        here, there = (
+            one - self.reference.state(row - within + rows) for one, rows in ((here, 0), (there, self.every))
+        )
+        planned = here + within / self.every * (there - here)
+        return push - gain @ (self.reference.away(row, state.q, state.v) - planned)
+
+    def _held(self, state: State) -> Control:
+        """The plan's torque, and PD control of its joints."""
+        return jax.tree.map(jnp.asarray, self.joints(state))
+
+    def _row(self, state: State) -> Int[Array, ""]:
+        return jnp.round(state.time / self.dt).astype(int)

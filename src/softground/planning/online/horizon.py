@@ -38,8 +38,10 @@ from softground.planning.layout import TORQUE_UNIT, Layout
 
 DAMPING = 1e-3
 """Price of a squared change of a scaled twist."""
-PENALTY = 5.0
+PENALTY = 15.0
 """Price of a row that is violated by one; tolerable deviations (`Tolerances`) cost one each."""
+ENOUGH = 1e-3
+"""Share of cost and penalty that an iteration must gain for there to be another."""
 LENGTHS = 0.5 ** np.arange(7)
 """Of steps."""
 
@@ -79,6 +81,20 @@ class Horizon(eqx.Module):
     state_cost: Float[Array, " x"]
     push_cost: Float[Array, " u"]
     eps: Float[Array, ""]  # W
+
+    def solved(self, strength, goal: Goal, guess: Guess, start: Float[Array, " x"], most: int):
+        """After so many iterations, or fewer where one gains little; and how many."""
+        guess = guess._replace(state=guess.state.at[0].set(start))
+
+        def once(now):
+            guess, before, _, count = now
+            guess = self.improved(strength, goal, guess, start)
+            merit = self.merit(strength, goal, guess)
+            return guess, merit, merit < (1 - ENOUGH) * before, count + 1
+
+        first = guess, self.merit(strength, goal, guess), jnp.ones((), bool), jnp.zeros((), int)
+        found = jax.lax.while_loop(lambda now: now[2] & (now[3] < most), once, first)
+        return found[0], found[3]
 
     def improved(self, strength, goal: Goal, guess: Guess, start: Float[Array, " x"]) -> Guess:
         """The guess after one iteration, from a state that was measured."""
