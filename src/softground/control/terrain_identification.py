@@ -238,7 +238,9 @@ class TerrainIdentifier(eqx.Module):
 
     def _sensor_noise(self, kin: Kinematics) -> Float[Array, "nv nv"]:
         """Covariance of the low-passed e."""
-        momentum = self.robot.mass_matrix(kin) * (self.noise.of_velocity(self.robot.nv, self._places) / self.filter_time)
+        momentum = self.robot.mass_matrix(kin) * (
+            self.noise.of_velocity(self.robot.nv, self._places) / self.filter_time
+        )
         torque = np.zeros(self.robot.nv)
         torque[np.array(self.robot.actuated)] = self.noise.torque
         return momentum @ momentum.T + np.diag(torque**2)

@@ -39,6 +39,7 @@ class Replay:
     speed_planned: float  # m/s
     speed: float  # m/s
     speed_kept: float  # share
+    distance: float  # m, along x, until it ended or fell
     fell: bool
     slip: float  # m per m walked: way of each foot along the ground while it carries, mean over feet
     slip_planned: float  # m per m walked
@@ -69,8 +70,8 @@ def replay(
     """Run a planned gait in the simulator, in steps of dt (s) on ground of eps (W); the report, and the run.
 
     feedback: of the whole state, by the plan's derivatives; without it, joint PD control alone. online: in its place,
-    plan anew while walking (`planning.online`), on ground whose strength is identified, or, without `identify`, taken to be
-    the plan's. push: change of the
+    plan anew while walking (`planning.online`), on ground whose strength is identified, or, without `identify`, taken
+    to be the plan's. push: change of the
     base's velocity, m/s, at a moment of the gait's first third from which the replay starts, along the ground; when and
     where to, `seed` decides. strength: of the ground, in that of the plan's. gains: frequency and damping ratio of the
     joint PD control, see `control.posture.pd_gains`.
@@ -183,11 +184,14 @@ def _compare(robot: Robot, ground: Ground, plan: Trajectory, past: Run) -> Repla
     planned_speed = float(plan.q[-1, base.forward_q] - plan.q[0, base.forward_q]) / plan.seconds
     seconds = (len(q) - 1) * float(past.attrs["dt_s"])  # from the first sample to the last
     speed = float(q[-1, base.forward_q] - q[0, base.forward_q]) / seconds
+    fall = past.fall()
+    upright = len(q) - 1 if fall is None else int(np.searchsorted(past["time"].values, fall.time))
     return Replay(
         speed_planned=planned_speed,
         speed=speed,
         speed_kept=speed / planned_speed if planned_speed else float("nan"),
-        fell=past.fall() is not None,
+        distance=float(q[upright, base.forward_q] - q[0, base.forward_q]),
+        fell=fall is not None,
         slip=slip_per_metre(robot, ground, q),
         slip_planned=slip_per_metre(robot, ground, plan.q),
         sinkage=mean_depth(robot, ground, q),

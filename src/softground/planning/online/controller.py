@@ -1,14 +1,16 @@
 """Model-predictive control of a planned gait: at every knot of the plan the next steps are planned anew.
 
-The horizon (`horizon`) begins in the measured state, on ground of the strength that is being identified (`strength`), and is
-compared with the plan (`reference`). It starts from its last answer, one step on. Between answers the torque is
+The horizon (`horizon`) begins in the measured state, on ground of the strength that is being identified (`strength`),
+and is compared with the plan (`reference`). It starts from its last answer, one step on. Between answers the torque is
 
     plan + PD control about the plan + u_k - K_k (x - x_k),
 
-with the torques u_k, states x_k and gains K_k of the last answer: feedback as along the plan (`planning.feedback`), but along
-what was planned last, with the gains of the motion that is really under way. Where nothing is amiss both are the same.
+with the torques u_k, states x_k and gains K_k of the last answer: feedback as along the plan (`planning.feedback`), but
+along what was planned last, with the gains of the motion that is really under way. Where nothing is amiss both are the
+same.
 
-An answer takes time. It is used from `WAIT` after the question; until then the step before's goes on with its second step.
+An answer takes time. It is used from `WAIT` after the question; until then the answer before it goes on with its second
+step.
 """
 
 from __future__ import annotations
@@ -128,12 +130,7 @@ class Replanning(eqx.Module):
         memory = self.sensed(memory, state)
         asked = self._row(state) % self.every == 0
         memory = jax.lax.cond(asked, lambda: self.replanned(memory, state), lambda: memory)
-        control = self._held(state)
-        torque = jnp.clip(jnp.asarray(control.torque) + self._push(memory, state), -self.limit, self.limit)
-        control = eqx.tree_at(lambda one: one.torque, control, torque)
-        if self.watch is not None:
-            memory = memory._replace(seen=self.watch.told(memory.seen, state, control))
-        return memory, control
+        return self.answered(memory, state)
 
     def sensed(self, memory: Memory, state: State) -> Memory:
         """With what the step that ends in this state says of the ground."""
@@ -151,6 +148,15 @@ class Replanning(eqx.Module):
         start = goal.state[0] + self.reference.away(row, state.q, state.v)
         found, count = self.horizon.solved(memory.strength, goal, guess, start, self.most)
         return memory._replace(last=newest, newest=found, iterations=count)
+
+    def answered(self, memory: Memory, state: State) -> tuple[Memory, Control]:
+        """The control that follows from the answer in force; it is remembered, too."""
+        control = self._held(state)
+        torque = jnp.clip(jnp.asarray(control.torque) + self._push(memory, state), -self.limit, self.limit)
+        control = eqx.tree_at(lambda one: one.torque, control, torque)
+        if self.watch is not None:
+            memory = memory._replace(seen=self.watch.told(memory.seen, state, control))
+        return memory, control
 
     def _push(self, memory: Memory, state: State) -> Float[Array, " nu"]:
         """u_k - K_k (x - x_k), N m."""

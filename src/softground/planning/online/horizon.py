@@ -1,7 +1,8 @@
 """A short horizon ahead of the measured state, improved by Gauss-Newton steps with a Riccati recursion inside.
 
-Sought are states x_k = (q_k, v_k) after each of K steps, torques u_k beyond the joints' PD control and the feet's scaled
-twists s_k, from x_0 as measured, under the rows of a plan, F(x_k, s_k, torque_k, x_k+1) = 0 (`ClosedForm`), with the least
+Sought are states x_k = (q_k, v_k) after each of K steps, torques u_k beyond the joints' PD control and the feet's
+scaled twists s_k, from x_0 as measured, under the rows of a plan, F(x_k, s_k, torque_k, x_k+1) = 0 (`ClosedForm`), with
+the least
 
     sum_{k<K} (x_k - r_k)'Q(x_k - r_k) + u_k'R u_k  +  (x_K - r_K)'P(x_K - r_K).
 
@@ -12,10 +13,10 @@ solved for the change ds of the twists and dx_k+1 of the next state,
     ds = S (dx, du) + e,      dx_k+1 = A dx_k + B du_k + c,
 
 leaves a linear-quadratic problem whose stages follow each other: a sweep backwards gives gains and feedforward, one
-forwards the step. ds pays a little (`DAMPING`): a foot that is about to land would be sent right through the kink.
+forwards the step.
 
-*How far to go along the step* is what makes it converge. Full steps do not, since ground sets in and lets go: from a push
-of 0.3 m/s they end nowhere. Of the lengths 1, 1/2, 1/4 ... that one is taken for which
+*How far to go along the step* is what makes it converge. Full steps do not, since ground sets in and lets go: from a
+push of 0.3 m/s they end nowhere. Of the lengths 1, 1/2, 1/4 ... that one is taken for which
 
     cost + PENALTY sum |F|
 
@@ -36,8 +37,6 @@ from softground.arrays import Array
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.layout import TORQUE_UNIT, Layout
 
-DAMPING = 1e-3
-"""Price of a squared change of a scaled twist."""
 PENALTY = 15.0
 """Price of a row that is violated by one; tolerable deviations (`Tolerances`) cost one each."""
 ENOUGH = 1e-3
@@ -148,16 +147,14 @@ class Horizon(eqx.Module):
         def back(after, now):
             value, slope = after
             (by_state, by_push, off), away, push, live = now
-            s_x, a, s_u, b, e, c = (part[rows] for part in (by_state, by_push, off) for rows in (_S(twists), _X(twists)))
-            slope = slope + value @ c
-            of_push = jnp.diag(self.push_cost) + b.T @ value @ b + DAMPING * s_u.T @ s_u
-            mixed = b.T @ value @ a + DAMPING * s_u.T @ s_x
-            by_u = self.push_cost * push + b.T @ slope + DAMPING * s_u.T @ e
-            root = jnp.linalg.cholesky(of_push), True
-            answer = jax.scipy.linalg.cho_solve(root, jnp.concatenate([mixed, by_u[:, None]], axis=1))
+            a, b = by_state[twists:], by_push[twists:]
+            slope = slope + value @ off[twists:]
+            mixed, by_push = b.T @ value @ a, self.push_cost * push + b.T @ slope
+            root = jnp.linalg.cholesky(jnp.diag(self.push_cost) + b.T @ value @ b), True
+            answer = jax.scipy.linalg.cho_solve(root, jnp.concatenate([mixed, by_push[:, None]], axis=1))
             gain, first = answer[:, :-1], answer[:, -1]
-            slope = live * self.state_cost * away + a.T @ slope + DAMPING * s_x.T @ e - mixed.T @ first
-            value = live * jnp.diag(self.state_cost) + a.T @ value @ a + DAMPING * s_x.T @ s_x - mixed.T @ gain
+            slope = live * self.state_cost * away + a.T @ slope - mixed.T @ first
+            value = live * jnp.diag(self.state_cost) + a.T @ value @ a - mixed.T @ gain
             return ((value + value.T) / 2, slope), (gain, first)
 
         end = goal.value, goal.value @ away[-1]
@@ -190,11 +187,3 @@ class Horizon(eqx.Module):
         joints, columns = np.arange(robot.nu), np.array(robot.actuated)
         pd = jnp.zeros((robot.nu, 2 * robot.nv))
         return pd.at[joints, columns].set(self.kp).at[joints, robot.nv + columns].set(self.kd)
-
-
-def _S(twists: int) -> slice:
-    return slice(0, twists)
-
-
-def _X(twists: int) -> slice:
-    return slice(twists, None)

@@ -7,8 +7,7 @@ plan, not the measured state itself: on the plan that is nothing.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,7 +20,7 @@ from softground.planning.online.horizon import Goal, Guess
 from softground.planning.trajectory import Trajectory
 
 
-class Reference(NamedTuple):
+class Reference(eqx.Module):
     """A planned trajectory in M rows, one for each step of the simulator."""
 
     q: Float[Array, "M nq"]
@@ -50,7 +49,7 @@ class Reference(NamedTuple):
         )
 
     def goal(self, row, every: int, steps: int) -> Goal:
-        """What a horizon of so many steps is to be like that begins at a row; behind the plan's end nothing is asked."""
+        """What a horizon of so many steps from a row on is to be like; behind the plan's end nothing is asked."""
         rows = row + every * np.arange(steps + 1)
         knot, share = jnp.divmod(jnp.clip(rows[-1], 0, len(self.q) - 1), every)
         here, there = (_row(self.value, knot + k) for k in (0, 1))

@@ -48,7 +48,9 @@ class StrengthWatch(eqx.Module):
     def on(cls, robot: Robot, ground: Ground, dt: float) -> StrengthWatch:
         """For a robot on ground as a plan has it, asked every dt (s)."""
         medium, uncertain = ground.sharpened(SHARP).medium, Uncertainty(factor=FACTOR)
-        return cls(TerrainIdentifier(robot, medium, ("strength",), dt=dt, uncertainty=uncertain, surface=ground.surface))
+        return cls(
+            TerrainIdentifier(robot, medium, ("strength",), dt=dt, uncertainty=uncertain, surface=ground.surface)
+        )
 
     def start(self, state: State, control: Control) -> Seen:
         """Before the first period. The base's height over the ground is taken from the state; how high the ground is
