@@ -143,7 +143,7 @@ class TerrainIdentifier(eqx.Module):
         """names: of parameters of the medium, positive numbers. dt: s, of a period. filter_time: s, of the low-pass.
         surface: of the ground, by default a level one; how high it is, is found out."""
         if not _floats(robot):
-            raise OptionError(f"identification needs a robot with a base that floats in space, got {robot.name}")
+            raise OptionError(f"identification needs a robot with a base that floats, in space or in a plane, got {robot.name}")
         if not 0 < dt <= filter_time:
             raise OptionError(f"filter_time must be at least a period, {dt:g} s, got {filter_time:g} s")
         known = [name for name, value in vars(medium).items() if isinstance(value, Array) and np.ndim(value) == 0]
@@ -277,5 +277,8 @@ def _floats(robot: Robot) -> bool:
     """Whether a robot's first coordinates are a free joint, or in the plane slides along x and z and a hinge."""
     if not robot.planar:
         return robot.nq == robot.nv + 1
-    base = base_motion(robot)
+    try:
+        base = base_motion(robot)
+    except OptionError:
+        return False
     return (base.forward_q, base.up_q, base.attitude_q) == (0, 1, (2,))

@@ -75,10 +75,10 @@ class Horizon(eqx.Module):
     """The problem of a horizon, for any strength of the ground (a factor on the dynamics' own)."""
 
     dynamics: ClosedForm
-    kp: Float[Array, " u"]  # of the joints' PD control
-    kd: Float[Array, " u"]
-    state_cost: Float[Array, " x"]
-    push_cost: Float[Array, " u"]
+    kp: Float[Array, " u"]  # N m/rad, of the joints' PD control
+    kd: Float[Array, " u"]  # N m s/rad
+    state_cost: Float[Array, " x"]  # 1/m^2, 1/rad^2, s^2/m^2, s^2/rad^2
+    push_cost: Float[Array, " u"]  # 1/(N m)^2
     eps: Float[Array, ""]  # W
 
     def solved(self, strength, goal: Goal, guess: Guess, start: Float[Array, " x"], most: int):
