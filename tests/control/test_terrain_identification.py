@@ -111,12 +111,14 @@ def test_noise_of_velocities_in_order():
     )
 
 
-def test_bad_requests(hopper):
+def test_bad_requests(hopper, tmp_path):
     with pytest.raises(OptionError, match=r"unknown parameter of Wedge .zetta.: must be one of .*zeta"):
         TerrainIdentifier(hopper, GROUND, ("zetta",))
     with pytest.raises(OptionError, match="first guess of shear must be positive"):
         TerrainIdentifier(hopper, replace(GROUND, shear=0.0), ("shear",))
     with pytest.raises(OptionError, match="filter_time must be at least a period"):
         TerrainIdentifier(hopper, GROUND, ("zeta",), filter_time=1e-3)
-    with pytest.raises(OptionError, match="floats in space"):
-        TerrainIdentifier(Robot.load("foot"), GROUND, ("zeta",))
+    path = tmp_path / "fixed.xml"
+    path.write_text(HOPPER.replace("<freejoint/>", ""))
+    with pytest.raises(OptionError, match="a base that floats"):
+        TerrainIdentifier(Robot.load(path, feet={"foot": HalfCylinder(0.04, 0.08)}), GROUND, ("zeta",))

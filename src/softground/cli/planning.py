@@ -158,6 +158,7 @@ def _first_numbers(plan: Plan) -> dict[str, Any]:
 @app.command(
     epilog="Examples:\n\n[bold]softground replay gait.nc --out replay.nc[/]\n\n"
     "[bold]softground replay gait.nc --push 0.3 --strength 0.7 --seeds 20[/]   how many of 20 pushed robots stay up\n\n"
+    "[bold]softground replay gait.nc --mpc --push 0.3 --strength 2[/]   planned anew, strength found out\n\n"
     "[bold]softground replay gait.nc --ensemble sand.json[/]   how far it spreads as the ground is not known better\n\n"
     "[bold]softground replay gait.nc --through dem --grains beads[/]   its feet's wrenches beside those of grains\n\n"
     "[bold]softground replay gait.nc --through dem --walking[/]   the robot walks on grains"
@@ -168,6 +169,21 @@ def replay(
     feedback: Annotated[
         bool,
         typer.Option("--feedback/--open-loop", help="Feedback of the whole state, or joint PD control alone."),
+    ] = True,
+    mpc: Annotated[
+        bool,
+        typer.Option(
+            "--mpc/--as-planned",
+            help="Model-predictive control: at every knot plan the next 15 steps anew from the measured state (planar "
+            "robots on granular ground), or follow the plan. With --seeds: how many stay up so, too.",
+        ),
+    ] = False,
+    identify: Annotated[
+        bool,
+        typer.Option(
+            "--identify/--assume",
+            help="With --mpc: find out how strong the ground is, from torques and motion, or take it to be as planned.",
+        ),
     ] = True,
     push: Annotated[
         float, typer.Option(help="Change of the base's velocity, m/s, at a moment that the seed says.")
@@ -199,11 +215,16 @@ def replay(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Check a planned gait in the simulator: small steps, sharp contact, pushes, ground of another strength."""
+    """Check a planned gait in the simulator: small steps, sharp contact, pushes, ground of another strength.
+
+    It is followed by feedback along the plan, open loop, or, with --mpc, by planning anew while it walks.
+    """
     check_positive(dt=dt, eps=eps, strength=strength, seeds=seeds)
     once = seeds == 1 and ensemble is None and through is None
     configure_jax(steps=A_REPLAY if once else float("inf"))
     from softground.planning import Plan
+    from softground.planning.online import Replanning, answers
+    from softground.planning.replay import follower_of, replayed
     from softground.planning.survival import survival
 
     plan, seed = Plan.load(gait), seed or 0
@@ -213,7 +234,16 @@ def replay(
         _print_walk(gait, walked, out, as_json)
         return
     if seeds > 1:
-        rates = survival(plan, push=push, strength=strength, seeds=range(seed, seed + seeds), dt=dt, eps=eps)
+        rates = survival(
+            plan,
+            push=push,
+            strength=strength,
+            online=mpc,
+            identify=identify,
+            seeds=range(seed, seed + seeds),
+            dt=dt,
+            eps=eps,
+        )
         if as_json:
             print(json.dumps([rate.as_dict() for rate in rates]))
         elif not quiet:
@@ -234,24 +264,21 @@ def replay(
             title = f"{gait} on {members} members of {ensemble}: median, and 90 % interval"
             print_pairs(title, {"fell": fell} | {name: str(one) for name, one in rows.items()})
         return
-    report, again = plan.replay(
-        feedback=feedback,
-        push=push,
-        strength=strength,
-        seed=seed,
-        dt=dt,
-        eps=eps,
-        progress=not (quiet or as_json),
+    follower = follower_of(plan, feedback=feedback, online=mpc, identify=identify, dt=dt)
+    report, again = replayed(
+        plan, follower, push=push, strength=strength, seed=seed, eps=eps, progress=not (quiet or as_json)
     )
     again.save(out)
     if through is not None:
         _print_judgement(gait, again, through, grains, beds, each, as_json)
         return
-    summary = report.as_dict() | {"run_file": str(out)}
+    asked = answers(follower, again).as_dict() if isinstance(follower, Replanning) else {}
+    summary = report.as_dict() | asked | {"run_file": str(out)}
     if as_json:
         print(json.dumps(summary))
     elif not quiet:
         units = {"speed": "m/s", "speed_planned": "m/s", "base_difference": "m", "joint_difference": "rad"}
+        units["distance"] = "m"
         shown = {f"{name} ({units[name]})" if name in units else name: value for name, value in summary.items()}
         print_pairs(f"{gait} in the simulator", shown)
 

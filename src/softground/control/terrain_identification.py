@@ -43,12 +43,11 @@ from softground.control.estimation import correction
 from softground.errors import OptionError, unknown_name
 from softground.media.base import COMPONENTS, FootInGround, FootMedium, Medium
 from softground.robots import Robot
+from softground.robots.base import base_motion
 from softground.robots.dynamics import Kinematics
 from softground.simulation.groups import medium_under_feet
-from softground.surfaces import Plane
+from softground.surfaces import Plane, Surface
 
-BASE = 6
-"""Degrees of freedom of a floating base: the first of v; its place is the first three entries of q."""
 SPREAD = np.sqrt(3.0) * np.concatenate([np.eye(3), -np.eye(3)])
 """Deviations of a velocity: equally weighed they have the mean and the covariance of noise alike along three axes."""
 
@@ -71,10 +70,10 @@ class SensorNoise:
     base_rate: float = 0.01  # rad/s
     joint_rate: float = 0.01  # rad/s
 
-    def of_velocity(self, nv: int) -> Float[np.ndarray, " nv"]:
-        """Standard deviation for every entry of v."""
-        base = np.repeat([self.base_velocity, self.base_rate], 3)
-        return np.concatenate([base, np.full(nv - BASE, self.joint_rate)])
+    def of_velocity(self, nv: int, places: int = 3) -> Float[np.ndarray, " nv"]:
+        """Standard deviation for every entry of v, of a base that moves in so many directions."""
+        base = np.repeat([self.base_velocity, self.base_rate], [places, places * (places - 1) // 2])
+        return np.concatenate([base, np.full(nv - len(base), self.joint_rate)])
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ class Belief(eqx.Module):
 
     mean: Float[Array, "*t n"]  # logarithms of the parameters, then the ground height (m)
     covariance: Float[Array, "*t n n"]
-    place: Float[Array, "*t 3"]  # m, of the base, integrated
+    place: Float[Array, "*t d"]  # m, of the base, integrated
     memory: Any  # of the ground, per foot
     sensed: Float[Array, "*t nv"]  # low-passed generalised force of the ground, from the motion, ...
     expected: Float[Array, "*t nv"]  # ... and from the medium, ...
@@ -118,9 +117,10 @@ class Belief(eqx.Module):
 
 
 class TerrainIdentifier(eqx.Module):
-    """Estimates named parameters of a medium under the feet of a robot with a floating base."""
+    """Estimates named parameters of a medium under the feet of a robot with a floating base, in space or in a plane."""
 
     robot: Robot
+    surface: Surface  # of the ground, but for how high it is
     medium: Medium  # its named parameters are the first guess
     dt: Float[Array, ""]  # s
     filter_time: Float[Array, ""]  # s
@@ -138,10 +138,12 @@ class TerrainIdentifier(eqx.Module):
         filter_time: float = 1e-2,
         noise: SensorNoise | None = None,
         uncertainty: Uncertainty | None = None,
+        surface: Surface | None = None,
     ):
-        """names: of parameters of the medium, positive numbers. dt: s, of a period. filter_time: s, of the low-pass."""
-        if robot.planar or robot.nq != robot.nv + 1:
-            raise OptionError(f"identification needs a robot with a base that floats in space, got {robot.name}")
+        """names: of parameters of the medium, positive numbers. dt: s, of a period. filter_time: s, of the low-pass.
+        surface: of the ground, by default a level one; how high it is, is found out."""
+        if not _floats(robot):
+            raise OptionError(f"identification needs a robot with a base that floats, in space or in a plane, got {robot.name}")
         if not 0 < dt <= filter_time:
             raise OptionError(f"filter_time must be at least a period, {dt:g} s, got {filter_time:g} s")
         known = [name for name, value in vars(medium).items() if isinstance(value, Array) and np.ndim(value) == 0]
@@ -151,13 +153,14 @@ class TerrainIdentifier(eqx.Module):
             if not getattr(medium, name) > 0:
                 raise OptionError(f"the first guess of {name} must be positive, got {getattr(medium, name)}")
         self.robot, self.medium, self.names = robot, medium, tuple(names)
+        self.surface = Plane() if surface is None else surface
         self.dt, self.filter_time = np.asarray(dt), np.asarray(filter_time)
         self.noise, self.uncertainty = noise or SensorNoise(), uncertainty or Uncertainty()
 
     def start(self, q: Float[Array, " nq"], depth: float, foot: int | Int[Array, ""] | None = None) -> Belief:
         """Belief of a robot in configuration q with a foot, the lowest or this one, at an assumed depth (m)."""
-        place = jnp.zeros(3)
-        feet = feet_in_ground(self.robot, _at_place(place, jnp.asarray(q)), Plane())
+        place = jnp.zeros(self._places)
+        feet = feet_in_ground(self.robot, _at_place(place, jnp.asarray(q)), self.surface)
         guess = jnp.log(jnp.stack([getattr(self.medium, name) for name in self.names]))
         mean = jnp.append(guess, depth - (feet.depth.max() if foot is None else feet.depth[foot]))
         deviations = np.array([np.log(self.uncertainty.factor)] * len(guess) + [self.uncertainty.height])
@@ -180,7 +183,7 @@ class TerrainIdentifier(eqx.Module):
         """The belief after one more period."""
         robot = self.robot
         kin = robot.kinematics(_at_place(belief.place, sensed.q))
-        feet = feet_in_ground(robot, kin, Plane())
+        feet = feet_in_ground(robot, kin, self.surface)
         jacobian = contact_jacobian(feet, robot.foot_jacobians(kin), medium_under_feet(self.medium, robot))
         twists = jacobian @ sensed.v_after
 
@@ -205,7 +208,7 @@ class TerrainIdentifier(eqx.Module):
         below, medium = _below(feet, mean), self._medium_of(mean)
         laws = self._laws(medium, below, belief.memory)
         memory = jax.vmap(lambda one, *of: one.remember(*of, self.dt))(medium, below, belief.memory, laws, twists)
-        place = belief.place + self.dt * sensed.v_after[:3]
+        place = belief.place + self.dt * sensed.v_after[: self._places]
         return Belief(mean, covariance, place, memory, of_motion, expected + regressor @ change, regressor, scatter)
 
     def _predicted(
@@ -223,7 +226,7 @@ class TerrainIdentifier(eqx.Module):
     def _foot_velocity_noise(self, jacobian: Float[Array, "f k nv"]) -> Float[Array, " f"]:
         """Standard deviation along an axis of the velocity of each foot (m/s): the mean of the axes."""
         is_linear = COMPONENTS[self._kind] < 3
-        variances = (jacobian[:, is_linear] * self.noise.of_velocity(self.robot.nv)) ** 2
+        variances = (jacobian[:, is_linear] * self.noise.of_velocity(self.robot.nv, self._places)) ** 2
         return jnp.sqrt(variances.sum(axis=-1).mean(axis=-1))
 
     def _sensed_force(self, kin: Kinematics, sensed: Sensed) -> Float[Array, " nv"]:
@@ -235,7 +238,9 @@ class TerrainIdentifier(eqx.Module):
 
     def _sensor_noise(self, kin: Kinematics) -> Float[Array, "nv nv"]:
         """Covariance of the low-passed e."""
-        momentum = self.robot.mass_matrix(kin) * (self.noise.of_velocity(self.robot.nv) / self.filter_time)
+        momentum = self.robot.mass_matrix(kin) * (
+            self.noise.of_velocity(self.robot.nv, self._places) / self.filter_time
+        )
         torque = np.zeros(self.robot.nv)
         torque[np.array(self.robot.actuated)] = self.noise.torque
         return momentum @ momentum.T + np.diag(torque**2)
@@ -244,6 +249,11 @@ class TerrainIdentifier(eqx.Module):
         """The medium under every foot (leading axis), with the parameters of a belief."""
         named = lambda medium: [getattr(medium, name) for name in self.names]  # noqa: E731
         return medium_under_feet(eqx.tree_at(named, self.medium, list(jnp.exp(mean[:-1]))), self.robot)
+
+    @property
+    def _places(self) -> int:
+        """Directions in which the base moves: the first entries of q, and of v."""
+        return 2 if self.robot.planar else 3
 
     @property
     def _kind(self) -> str:
@@ -258,6 +268,17 @@ def _below(feet: FootInGround, mean: Float[Array, " n"]) -> FootInGround:
     return eqx.tree_at(lambda of: of.depth, feet, feet.depth + mean[-1])
 
 
-def _at_place(place: Float[Array, "3"], q: Float[Array, " nq"]) -> Float[Array, " nq"]:
+def _at_place(place: Float[Array, " d"], q: Float[Array, " nq"]) -> Float[Array, " nq"]:
     """A configuration with its base at another place (m)."""
-    return jnp.concatenate([place, q[3:]])
+    return jnp.concatenate([place, q[len(place) :]])
+
+
+def _floats(robot: Robot) -> bool:
+    """Whether a robot's first coordinates are a free joint, or in the plane slides along x and z and a hinge."""
+    if not robot.planar:
+        return robot.nq == robot.nv + 1
+    try:
+        base = base_motion(robot)
+    except OptionError:
+        return False
+    return (base.forward_q, base.up_q, base.attitude_q) == (0, 1, (2,))

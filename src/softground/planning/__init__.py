@@ -7,6 +7,7 @@ from softground.planning.dynamics.bilevel import Bilevel
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.feedback import TrackState
 from softground.planning.guesses import carried_over, gallop, tracked, trot_in_place, turned, walk_at_speed
+from softground.planning.online import Answers, Replanning, answers
 from softground.planning.plan import Plan
 from softground.planning.planner import plan
 from softground.planning.problem import Boundary, GaitProblem, Limits, walking_problem
@@ -21,6 +22,7 @@ from softground.planning.survival import Survival, survival
 from softground.planning.trajectory import GaitMetrics, Trajectory, gait_metrics, trajectory_of
 
 __all__ = [
+    "Answers",
     "BaseAttitude",
     "BaseHeight",
     "Bilevel",
@@ -38,6 +40,7 @@ __all__ = [
     "Manner",
     "Periodicity",
     "Plan",
+    "Replanning",
     "Replay",
     "Report",
     "Search",
@@ -45,6 +48,7 @@ __all__ = [
     "Survival",
     "TrackState",
     "Trajectory",
+    "answers",
     "blurred_stages",
     "carried_over",
     "drawn_walk",

@@ -188,14 +188,22 @@ def _turns(robot: Robot, dof: int) -> bool:
     return dof - robot.tree.dof_address[link] >= 3 if kind == FREE else kind != SLIDE
 
 
-@jax.jit
 def regulator(step, push, state_cost, torque_cost) -> Float[Array, "n u x"]:
     """Gains K_k of the best feedback -K_k x, by Riccati's recursion."""
+    return riccati(step, push, state_cost, torque_cost)[0]
+
+
+@jax.jit
+def riccati(step, push, state_cost, torque_cost) -> tuple[Float[Array, "n u x"], Float[Array, "n+1 x x"]]:
+    """Gains of the best feedback, and its value x'P_k x: what is left to pay from every knot, the last included."""
 
     def back(value, now):
         a, b = now
         gain = jnp.linalg.solve(jnp.diag(torque_cost) + b.T @ value @ b, b.T @ value @ a)
         value = jnp.diag(state_cost) + a.T @ value @ (a - b @ gain)
-        return (value + value.T) / 2, gain
+        value = (value + value.T) / 2
+        return value, (gain, value)
 
-    return jax.lax.scan(back, jnp.diag(jnp.asarray(state_cost)), (step, push), reverse=True)[1]
+    end = jnp.diag(jnp.asarray(state_cost))
+    gains, values = jax.lax.scan(back, end, (step, push), reverse=True)[1]
+    return gains, jnp.concatenate([values, end[None]])

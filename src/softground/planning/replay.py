@@ -17,6 +17,7 @@ from softground.contact.feet import feet_along
 from softground.errors import OptionError
 from softground.media import Medium
 from softground.planning.feedback import TrackState
+from softground.planning.online import Replanning
 from softground.planning.tracking import TrackJoints
 from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
@@ -38,6 +39,7 @@ class Replay:
     speed_planned: float  # m/s
     speed: float  # m/s
     speed_kept: float  # share
+    distance: float  # m, along x, until it ended or fell
     fell: bool
     slip: float  # m per m walked: way of each foot along the ground while it carries, mean over feet
     slip_planned: float  # m per m walked
@@ -55,6 +57,8 @@ def replay(
     plan: Plan,
     *,
     feedback: bool = True,
+    online: bool = False,
+    identify: bool = True,
     push: float = 0.0,
     strength: float = 1.0,
     seed: int = 0,
@@ -65,21 +69,37 @@ def replay(
 ) -> tuple[Replay, Run]:
     """Run a planned gait in the simulator, in steps of dt (s) on ground of eps (W); the report, and the run.
 
-    feedback: of the whole state, by the plan's derivatives; without it, joint PD control alone. push: change of the
+    feedback: of the whole state, by the plan's derivatives; without it, joint PD control alone. online: in its place,
+    plan anew while walking (`planning.online`), on ground whose strength is identified, or, without `identify`, taken
+    to be the plan's. push: change of the
     base's velocity, m/s, at a moment of the gait's first third from which the replay starts, along the ground; when and
     where to, `seed` decides. strength: of the ground, in that of the plan's. gains: frequency and damping ratio of the
     joint PD control, see `control.posture.pd_gains`.
     """
-    follower = follower_of(plan, feedback=feedback, dt=dt, **gains)
+    follower = follower_of(plan, feedback=feedback, online=online, identify=identify, dt=dt, **gains)
     return replayed(plan, follower, push=push, strength=strength, seed=seed, eps=eps, progress=progress)
 
 
-def follower_of(plan: Plan, *, feedback: bool = True, dt: float = TIME_STEP, **gains) -> TrackState | Reacting:
-    """The controller that follows a plan in steps of dt, s."""
+Follower = TrackState | Replanning | Reacting
+"""What follows a plan: with feedback, planning anew, or open loop."""
+
+
+def follower_of(
+    plan: Plan,
+    *,
+    feedback: bool = True,
+    online: bool = False,
+    identify: bool = True,
+    dt: float = TIME_STEP,
+    **gains,
+) -> Follower:
+    """The controller that follows a plan in steps of dt, s; see `replay`."""
     robot, trajectory = plan.problem.robot, plan.trajectory
     times = trajectory.dt / dt
     if times < 1 or not np.isclose(times, round(times)):
         raise OptionError(f"steps of a replay must divide those of the plan, {trajectory.dt:g} s; {dt:g} s do not")
+    if online:
+        return Replanning.of(plan, dt, identify=identify, **gains)
     if feedback:
         return TrackState.of(plan, dt, **gains)
     # References are smooth between knots: with velocities that jump there, PD control would ask for impulses.
@@ -88,7 +108,7 @@ def follower_of(plan: Plan, *, feedback: bool = True, dt: float = TIME_STEP, **g
 
 def replayed(
     plan: Plan,
-    follower: TrackState | Reacting,
+    follower: Follower,
     *,
     push: float = 0.0,
     strength: float = 1.0,
@@ -131,8 +151,8 @@ def simulate(robot: Robot, ground: Ground, trajectory: Trajectory, *, dt: float 
     return run(simulator, state, policy, trajectory.seconds, progress=False, title="replay")
 
 
-def _step_of(follower: TrackState | Reacting):
-    return follower.dt if isinstance(follower, TrackState) else follower.policy.ahead
+def _step_of(follower: Follower):
+    return follower.policy.ahead if isinstance(follower, Reacting) else follower.dt
 
 
 def _pushed(plan: Plan, push: float, seed: int) -> tuple[int, np.ndarray]:
@@ -164,11 +184,14 @@ def _compare(robot: Robot, ground: Ground, plan: Trajectory, past: Run) -> Repla
     planned_speed = float(plan.q[-1, base.forward_q] - plan.q[0, base.forward_q]) / plan.seconds
     seconds = (len(q) - 1) * float(past.attrs["dt_s"])  # from the first sample to the last
     speed = float(q[-1, base.forward_q] - q[0, base.forward_q]) / seconds
+    fall = past.fall()
+    upright = len(q) - 1 if fall is None else int(np.searchsorted(past["time"].values, fall.time))
     return Replay(
         speed_planned=planned_speed,
         speed=speed,
         speed_kept=speed / planned_speed if planned_speed else float("nan"),
-        fell=past.fall() is not None,
+        distance=float(q[upright, base.forward_q] - q[0, base.forward_q]),
+        fell=fall is not None,
         slip=slip_per_metre(robot, ground, q),
         slip_planned=slip_per_metre(robot, ground, plan.q),
         sinkage=mean_depth(robot, ground, q),

@@ -25,6 +25,8 @@ class Survival:
     stayed: int
     replays: int
     speed_kept: float  # mean share, of those that stayed up; nan where none did
+    distance: float  # m, mean of all: where one fell, until its replay ended
+    online: bool = False  # planned anew while walking
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -33,7 +35,7 @@ class Survival:
 
     @property
     def label(self) -> str:
-        return "with feedback" if self.feedback else "open loop"
+        return "planned anew" if self.online else "with feedback" if self.feedback else "open loop"
 
     def as_dict(self) -> dict:
         return asdict(self) | {"interval": self.interval}
@@ -48,20 +50,23 @@ def survival(
     *,
     push: float = 0.0,
     strength: float = 1.0,
+    online: bool = False,
+    identify: bool = True,
     seeds: Sequence[int] = range(20),
     dt: float = TIME_STEP,
     eps: float = EPS,
 ) -> list[Survival]:
-    """Replays of a plan for all seeds, with feedback and without.
+    """Replays of a plan for all seeds, with feedback and without, and planned anew while walking if asked for.
 
-    push: change of the base's velocity (m/s), see `replay`. strength: factor on that of the plan's ground. dt: time
-    step (s). eps: temperature of the ground (W).
+    push: change of the base's velocity (m/s), see `replay`. strength: factor on that of the plan's ground. online,
+    identify: see `replay`. dt: time step (s). eps: temperature of the ground (W).
     """
     result = []
-    for feedback in (True, False):
-        follower = follower_of(plan, feedback=feedback, dt=dt)
+    for anew, feedback in [(True, True)] * online + [(False, True), (False, False)]:
+        follower = follower_of(plan, feedback=feedback, online=anew, identify=identify, dt=dt)
         reports = [replayed(plan, follower, push=push, strength=strength, seed=seed, eps=eps)[0] for seed in seeds]
         stayed = [report.speed_kept for report in reports if not report.fell]
         kept = float(np.mean(stayed)) if stayed else float("nan")
-        result.append(Survival(feedback, push, strength, len(stayed), len(reports), kept))
+        distance = float(np.mean([report.distance for report in reports]))
+        result.append(Survival(feedback, push, strength, len(stayed), len(reports), kept, distance, anew))
     return result
