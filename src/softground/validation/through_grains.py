@@ -18,6 +18,7 @@ from softground.errors import ExperimentError
 from softground.experiments.database import TORQUE_LENGTH
 from softground.experiments.protocol import low_pass
 from softground.experiments.rigs.dem import Container, DemRig, Grains
+from softground.experiments.rigs.dem.engine import GrainBox
 from softground.experiments.rigs.dem.path import straight_lines
 from softground.experiments.trajectory import FootTrajectory
 from softground.media.base import COMPONENTS
@@ -36,6 +37,8 @@ SHORTEST = 0.2
 ROOM = Container(length=0.6, width=0.45, fill=0.36)
 HEADROOM = 1.0
 """Over the bed, m: a foot that is pulled out throws grains up."""
+THROWN = 1e-3
+"""Share of a bed's grains that a foot may throw out of its box."""
 SHANK = 0.3
 """Length of the foot in the grains, m: longer than it is, as the limb above it is there too."""
 
@@ -170,9 +173,17 @@ def judged(step: Step, grains: Grains, seed: int, container: Container = ROOM) -
     with bed.open(HEADROOM) as box:
         box.run(rig.rest)
         rig._approach(box, lines[0], bed.top)
+        box.let_fly()
         wrench = box.follow(rig.foot, lines)[:, COMPONENTS["planar"]]
+        refuse_thrown(box, step.foot)
     wrench = np.concatenate([wrench[:1], wrench])
     return Judged(step, seed, *(low_pass(step.path.time, series, CUTOFF) for series in (wrench, step.wrench)))
+
+
+def refuse_thrown(box: GrainBox, foot: str) -> None:
+    """ExperimentError where a foot has thrown more grains out of its box than a few."""
+    if box.gone > THROWN:
+        raise ExperimentError(f"{box.gone:.1%} of the grains under foot {foot} left their box")
 
 
 def through_grains(

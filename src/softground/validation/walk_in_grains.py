@@ -40,14 +40,12 @@ from softground.runs.verdict import FALLEN, FallWatch
 from softground.simulation import Ground, Simulator, State
 from softground.simulation.controllers import TorqueSequence, as_controller
 from softground.surfaces import Plane
-from softground.validation.through_grains import HEADROOM, ROOM, SHANK
+from softground.validation.through_grains import HEADROOM, ROOM, SHANK, refuse_thrown
 
 PERIOD = 1e-3
 """Of a turn, s."""
 GLIDES, FARTHEST = 0.1, 0.15
 """For how long (s) a foot goes on as it comes down, and how far (m) at most, until half of its way in the grains."""
-THROWN = 1e-3
-"""Share of a bed's grains that a foot may throw out of its box."""
 LOOK_EVERY = 10
 """Turns between two looks whether the robot has fallen."""
 PLANAR = COMPONENTS["planar"]
@@ -168,8 +166,7 @@ class FootInGrains:
         assert self._box is not None
         assert self._carried is not None
         wrench = self._carried.to(pose.centre - self._origin, pose.pitch, self.period)[PLANAR]
-        if self._box.gone > THROWN:
-            raise ExperimentError(f"{self._box.gone:.1%} of the grains under foot {self.name} left their box")
+        refuse_thrown(self._box, self.name)
         return wrench
 
     def _has_room(self, pose: Pose, margin: float = 0.0) -> bool:
