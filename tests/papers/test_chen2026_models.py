@@ -8,22 +8,18 @@ import pytest
 
 from softground.errors import OptionError
 from softground.media import Wedge
+from softground.papers.chen2026 import printed_rows
 from softground.papers.chen2026.models import (
     FRONTAL_ANGLES,
     SAGITTAL_ANGLES,
     frontal_model,
     sagittal_model,
 )
+from softground.papers.chen2026.printed_rows import B, G
 from softground.papers.chen2026.rigid_ground import carried_along
 from softground.papers.chen2026.stance import reaction, rigid_stance, sand_stance
 from softground.robots import HalfCylinder, Robot
 from softground.simulation import Control
-
-# From the header of robots/models/biped.xml. Hip links pitch with the trunk and roll with the legs.
-TRUNK, HIP, THIGH, CALF, HEIGHT = 6.0, 0.8, 1.6, 0.6, 0.096
-M_B, L_B = TRUNK + 2 * HIP, TRUNK * HEIGHT / (TRUNK + 2 * HIP)
-L_T, A_1, L_C, A_2, B = 0.2, 0.08, 0.2, 0.09, 0.12
-G = 9.81
 
 
 @pytest.fixture(scope="module")
@@ -41,116 +37,34 @@ def states(count, size):
     return random.uniform(-1.5, 1.5, (count, size)), random.normal(size=(2, count, size))
 
 
-def rows(robot, q, v, a):
-    """M a + C v + G of the first two coordinates: slip and height."""
-    return np.asarray(jax.jit(jax.vmap(lambda *state: robot.inverse_dynamics(*state)[:2]))(q, v, a))
+@pytest.fixture(scope="module")
+def rows():
+    return printed_rows.errors()
 
 
-def horizontal(angle, rate, acceleration):
-    """Second time derivative of sin(angle)."""
-    return np.cos(angle) * acceleration - np.sin(angle) * rate**2
+@pytest.mark.parametrize(
+    "told",
+    ["(2), (3) as printed, stance leg", "(2), (3) with", "(7) as printed, trunk's centre between", "(7) with"],
+)
+def test_printed_rows_hold_where_they_leave_nothing_out(rows, told):
+    (error,) = (one for name, one in rows.items() if name.startswith(told))
+    assert error < printed_rows.EXACT
 
 
-def vertical(angle, rate, acceleration):
-    """Second time derivative of -cos(angle)."""
-    return np.sin(angle) * acceleration + np.cos(angle) * rate**2
+@pytest.mark.parametrize("told", ["(2), (3) as printed, any", "(7) as printed, trunk's centre higher"])
+def test_and_nowhere_else(rows, told):
+    (error,) = (one for name, one in rows.items() if name.startswith(told))
+    assert error > 0.1
 
 
-def absolute(angles, matrix):
-    """The paper's absolute angles (by name q1, q2, ... in rows) from the model's."""
-    return (angles @ matrix.T).T
+def test_masses_of_the_printed_rows_are_the_models(sagittal):
+    total = printed_rows.M_B + 2 * (printed_rows.THIGH + printed_rows.CALF)
+    assert total == pytest.approx(float(sagittal.total_mass))
 
 
-def printed_sagittal(q, v, a):
-    """Left sides of (2) and (3) as printed."""
-    q1, q2, _, _, q5 = zip(*(absolute(x[:, 2:], SAGITTAL_ANGLES) for x in (q, v, a)), strict=True)
-    mass, swing, calf, trunk = M_B + THIGH + CALF, THIGH * A_1 + CALF * L_T, CALF * A_2, M_B * L_B
-    g1 = swing * (-np.cos(q1[0]) * q1[2] + np.sin(q1[0]) * q1[1] ** 2)
-    g2 = calf * (-np.cos(q2[0]) * q2[2] + np.sin(q2[0]) * q2[1] ** 2)
-    g5 = trunk * np.cos(q5[0]) * q5[2] - trunk * np.sin(q5[0]) * q5[1] ** 2
-    h1 = swing * (np.sin(q1[0]) * q1[2] + np.cos(q1[0]) * q1[1] ** 2)
-    h2 = calf * (np.sin(q2[0]) * q2[2] + np.cos(q2[0]) * q2[1] ** 2)
-    h5 = -trunk * np.sin(q5[0]) * q5[2] - trunk * np.cos(q5[0]) * q5[1] ** 2
-    return np.stack([mass * a[:, 0] + g5 + g1 + g2, mass * a[:, 1] + h5 + h1 + h2], axis=-1), mass
-
-
-def test_printed_sagittal_rows(sagittal):
-    """(2) and (3) as printed hold where they leave nothing out: a stance leg without mass that does not turn."""
-    q, (v, a) = states(50, 7)
-    for x in (v, a):
-        x[:, 2:4] = 0.0  # stance calf and thigh: no rate, no acceleration
-    stance = [sagittal.body_names.index(name) for name in ("stance_calf", "stance_thigh")]
-    parts = sagittal.parameters
-    without_leg = eqx.tree_at(
-        lambda robot: (robot.parameters.mass, robot.parameters.inertia),
-        sagittal,
-        tuple(np.where(np.isin(np.arange(5), stance).reshape(-1, *[1] * (x.ndim - 1)), 0.0, x)
-              for x in (parts.mass, parts.inertia)),
-    )  # fmt: skip
-    left, mass = printed_sagittal(q, v, a)
-    force = rows(without_leg, q, v, a)  # F_x, F_z that the motion asks for
-    np.testing.assert_allclose(left, force - [0.0, mass * G], rtol=0, atol=1e-10 * np.abs(force).max())
-    assert np.abs(left).max() > 1
-
-
-def test_complete_sagittal_rows(sagittal):
-    """With the stance leg's mass and its two functions, which the printed rows leave out, they hold in any motion."""
-    q, (v, a) = states(50, 7)
-    left, _ = printed_sagittal(q, v, a)
-    _, _, q3, q4, _ = zip(*(absolute(x[:, 2:], SAGITTAL_ANGLES) for x in (q, v, a)), strict=True)
-    above = M_B + THIGH + CALF
-    thigh = THIGH * (L_T - A_1) + above * L_T
-    calf = CALF * (L_C - A_2) + (THIGH + above) * L_C
-    leg = THIGH + CALF
-    complete = left + np.stack(
-        [
-            leg * a[:, 0] + thigh * horizontal(*q3) + calf * horizontal(*q4),
-            leg * a[:, 1] - thigh * vertical(*q3) - calf * vertical(*q4),
-        ],
-        axis=-1,
-    )
-    force = rows(sagittal, q, v, a)
-    total = float(sagittal.total_mass)
-    assert total == pytest.approx(above + leg)
-    np.testing.assert_allclose(complete, force - [0.0, total * G], rtol=0, atol=1e-10 * np.abs(force).max())
-
-
-def printed_frontal(q, v, a, leg_height, leg_com):
-    """Left side of (7) as printed; d1 from the foot up, d2 from the hip down."""
-    q1, q2, q3 = zip(*(absolute(x[:, 2:], FRONTAL_ANGLES) for x in (q, v, a)), strict=True)
-    q2 = (q2[0] + np.pi / 2, *q2[1:])
-    m1 = m2 = HIP + THIGH + CALF
-    d1, d2 = leg_com, leg_height - leg_com
-    f1 = -(m1 * d1 + TRUNK * leg_height + m2 * leg_height) * horizontal(*q1)
-    f2 = (TRUNK * B / 2 + m2 * B) * horizontal(*q2)
-    f3 = m2 * d2 * horizontal(*q3)
-    return (TRUNK + m1 + m2) * a[:, 0] + f1 + f2 + f3
-
-
-def frontal_leg():
-    """Height of the hip over the ground, and of the leg's centre of mass, as the biped stands (m)."""
-    thigh, calf, radius = 0.44, -0.36, 0.04
-    knee = radius + L_C * np.cos(calf)
-    hip = knee + L_T * np.cos(thigh)
-    moment = HIP * hip + THIGH * (hip - A_1 * np.cos(thigh)) + CALF * (knee - A_2 * np.cos(calf))
-    return hip, moment / (HIP + THIGH + CALF)
-
-
-@pytest.mark.parametrize("on_hip_line", [True, False])
-def test_frontal_row(frontal, on_hip_line):
-    """(7) as printed has the trunk's centre on the line between the hips; with its height one term joins."""
-    q, (v, a) = states(50, 5)
-    left = printed_frontal(q, v, a, *frontal_leg())
-    robot, trunk = frontal, frontal.body_names.index("trunk")
-    if on_hip_line:
-        com = np.array(frontal.parameters.com)
-        com[trunk, 2] = 0.0
-        robot = eqx.tree_at(lambda robot: robot.parameters.com, frontal, com)
-    else:
-        _, roll, _ = zip(*(absolute(x[:, 2:], FRONTAL_ANGLES) for x in (q, v, a)), strict=True)
-        left = left - TRUNK * HEIGHT * horizontal(*roll)
-    force = rows(robot, q, v, a)[:, 0]
-    np.testing.assert_allclose(left, force, rtol=0, atol=1e-10 * np.abs(force).max())
+def test_the_printed_contact_point_is_the_lowest_only_of_a_level_foot():
+    assert printed_rows.contact_by_print(0.0) < 0.01
+    assert printed_rows.contact_by_print(0.3) == pytest.approx(np.sin(0.3), rel=0.01)
 
 
 # -- the same robot as the biped --------------------------------------------------------------------------------

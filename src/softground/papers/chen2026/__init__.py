@@ -16,6 +16,7 @@ from softground.papers.chen2026 import (
     identification,
     landing,
     law,
+    printed_rows,
     rolling_feet,
     slip_sinkage,
     speed,
@@ -28,6 +29,7 @@ from softground.papers.chen2026 import (
 _PERFORMED = tuple(
     replace(study, perform=cache(study.perform))
     for study in (
+        printed_rows.STUDY,
         law.STUDY,
         slip_sinkage.STUDY,
         comparison.STANCE,

@@ -29,6 +29,17 @@ class Claim(NamedTuple):
 
 COST = "cost-of-transport"
 CLAIMS = (
+    Claim("(2), (3)", "rows of slip and sinkage, as printed", "rows", r"^\(2\), \(3\) as printed, any motion"),
+    Claim(
+        "(2), (3)", "(for a stance leg without mass that does not turn)", "rows", r"^\(2\), \(3\) as printed, stance"
+    ),
+    Claim("(2), (3)", "(with the stance leg's terms)", "rows", r"^\(2\), \(3\) with the stance leg"),
+    Claim("II.A", "a foot's contact point, as printed", "rows", "^contact point"),
+    Claim("(7)", "row of lateral slip, as printed", "rows", r"^\(7\) as printed, trunk's centre higher"),
+    Claim(
+        "(7)", "(for a trunk whose centre is between the hips)", "rows", r"^\(7\) as printed, trunk's centre between"
+    ),
+    Claim("(7)", "(with the trunk's height)", "rows", r"^\(7\) with the trunk"),
     Claim("(8), (9)", "forces on the solid zone in closed form", "law", r"^closed forms|^\(9\) against|^power of"),
     Claim("II.C", "bulldozing (9) is the main source of F_y", "stance", r"^F_y by \(9\)"),
     Claim("II.C", "they hold for the first centimetre, in grains", "slip-sinkage", r"^first centimetre.*: \(8\)$"),
@@ -201,7 +212,7 @@ def _settings() -> list[Row]:
         ("III.B: period 0.4 s, half stance; cycloid 10 cm high; 0.1 to 0.5 m/s", "taken over", ""),
         ("III.B: sand 12 cm deep, level, of known height", "taken over", "ours has no bottom"),
         ("III.B: MPC and whole-body control", "replaced", "feet placed by a rule, whole-body control"),
-        ("(1) to (7): the augmented models", "taken over", "rows to 1e-10 (tests), with terms that the print lacks"),
+        ("(1), (6): the augmented models", "taken over", "dynamics of the library; energies are the biped's (tests)"),
         ("Fig 6d: people, 2.08 to 2.67 times as much on sand", "not repeated", "measurements of people"),
     )
     return [dict(zip(("paper", "here", "how"), row, strict=True)) for row in rows]
