@@ -113,8 +113,8 @@ def test_a_level_sole_pushed_down_meets_scale_times_area_times_depth(name):
     medium = Elements(scale).for_foot(shape, planar=False)
     sole = medium.normal[:, 2] < -0.9
     only = eqx.tree_at(lambda m: m.area, medium, np.where(sole, medium.area, 0.0))
-    down = jnp.array([0.0, 0.0, -0.1, 0.0, 0.0, 0.0])
-    lift = only.law(foot, (), DT).wrench(down)[2]
+    down = jnp.array([[0.0, 0.0, -0.1, 0.0, 0.0, 0.0]])
+    lift = wrench_on(only, jax.tree.map(lambda x: x[None], foot), down)[0, 2]
     assert float(lift) == pytest.approx(scale * 1e6 * shape.area * (depth - ROUNDING / 2 - FLAT), rel=1e-4)
 
 
