@@ -132,7 +132,7 @@ def bench_answers(
     as_json: Json = False,
 ) -> None:
     """Gaits from the library for commands that it does not hold: the share solved, and replayed without a fall."""
-    configure_jax()
+    configure_jax(steps=10_000)
     from softground.bench.answers import measure
 
     options = {"commands": commands, "seed": seed, "robot": robot, "open_loop": open_loop or None, "out": out}

@@ -49,7 +49,7 @@ class Plan:
     eps: float  # W, of the last stage
     metrics: GaitMetrics
     report: Report
-    solution: Solution | None = None  # none where the last stage joined steps of the problem
+    solution: Solution | None = None  # none of repeated strides, or where the last stage joined steps
     title: str = ""
     command: str = ""  # that asked for it, if one did
 

@@ -88,8 +88,8 @@ def plan(
     """Plan a gait at a speed (m/s) on sand or foam: no contact schedule, only costs (zhu2021 IV.D). Needs float64.
 
     objective: "effort" (torque squared), or "work" (of the actuators).
-    guess: where the optimiser starts: "stride" (planned by itself and repeated), "walk", "trot" (in place), "gallop", a
-    trajectory, or a gait (a run or its file), which is carried over to this ground.
+    guess: where the optimiser starts: "stride" (planned by itself and repeated: on a plane that is the gait), "walk",
+    "trot" (in place), "gallop", a trajectory, or a gait (a run or its file), which is carried over to this ground.
     knots: moments at which the state is unknown, dt (s) apart. period: after which limbs repeat themselves, s.
     eps: temperature at which the gait is planned, W. These three are by default 0.05 s, 3 s and 1 W for RoboSimian, and
     follow the size and weight of other robots. dynamics: "closed-form", or "bilevel" as in zhu2021.
@@ -97,7 +97,7 @@ def plan(
 
     `Plan.report` says how it went; `save`, `view` and `replay` are what most do next.
 
-        plan = sg.plan(sg.Robot.load("robosimian"), sg.sand(strength=2), speed=0.4)  # about a minute
+        plan = sg.plan(sg.Robot.load("robosimian"), sg.sand(strength=2), speed=0.4)  # some seconds
         plan.save("gait.nc")
 
     A foot drawn along for three steps, from a guess in which it rests:

@@ -56,7 +56,10 @@ def slope_of_optimum(
     """
     require_double("the derivative of an optimum")
     if plan.solution is None:
-        raise OptionError("the plan holds no solution of an optimiser: let the last stage solve the whole problem")
+        raise OptionError(
+            "the plan holds no solution of its whole problem, as one of repeated strides does not: solve it from "
+            "there, solve(plan.problem, plan.trajectory, stages=near_stages(plan.eps))"
+        )
     solution, transcription = plan.solution, Transcription(plan.problem, dynamics)
 
     @eqx.filter_jit
