@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 STEPS = 15
 """Of a plan, in a horizon: 0.75 s for RoboSimian, half a stride."""
-MOST_ITERATIONS = 12
-WAIT = 0.6
-"""Share of a plan's step for which an answer is waited for: 30 ms for RoboSimian."""
+MOST_ITERATIONS = 20
+WAIT = 0.7
+"""Share of a plan's step for which an answer is waited for: 36 ms for RoboSimian."""
 
 
 class Memory(NamedTuple):
