@@ -72,12 +72,15 @@ class Grounds:
         >>> sg.envs.Grounds("sand", {"slope": (0.0, 0.2)}).middle()  # rad
         {'slope': array(0.1)}
         """
-        return {name: np.asarray(self._at(name, np.asarray(0.5))) for name in self.ranges}
+        return {
+            name: np.asarray(np.sqrt(low * high) if self._is_factor(name) else (low + high) / 2)
+            for name, (low, high) in self.ranges.items()
+        }
 
-    def _at(self, name: str, share: Any) -> Any:
+    def _at(self, name: str, share: Array) -> Array:
         low, high = self.ranges[name]
         if self._is_factor(name):
-            return low * (high / low) ** share
+            return low * jnp.exp(share * np.log(high / low))
         return low + share * (high - low)
 
     def shares(self, values: Parameters) -> Float[Array, " p"]:

@@ -124,7 +124,7 @@ class AntOnGround(_OnGround, AntEnv):
 
 
 class Walker2dOnGround(_OnGround, Walker2dEnv):
-    """Gymnasium's Walker2d-v5 on soft ground: as the ant, and planar, so on ground that slopes along its way alone."""
+    """Gymnasium's Walker2d-v5 on soft ground, as the ant; it stays in its plane on any."""
 
     feet = ("foot_geom", "foot_left_geom")
     contacts = ("torso_geom", "thigh_geom")

@@ -39,7 +39,7 @@ class Ground:
 
     model: is read and never written. Its rigid floor must not touch what meets this ground (`take_out_floor`).
     ground: a medium, or `sg.Ground(medium, surface)`; an `sg.envs.Grounds` of one of them, whose parameters `change`
-        then sets between steps.
+        then sets between steps (not of a name, which has sand that single precision resolves).
     feet: names of bodies, geoms or sites, or names with shapes; None: those marked in the file.
     contacts: "feet"; "all" collision geometry; or names of bodies and geoms that meet the ground beside the feet.
     posture: in which the soles are down: qpos, a keyframe or joint values; by default "home" or "stand", or qpos0.
