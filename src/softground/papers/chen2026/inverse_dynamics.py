@@ -66,8 +66,8 @@ def _compiled_kept():
         down = jnp.array([0.0, 0.0, -robot().feet[0].shape.clearance])
         of_point = axis[:3] + jnp.cross(axis[3:], down, axis=0)
         explained = jnp.linalg.pinv(of_point.T)
-        asked = jax.vmap(robot().inverse_dynamics)(q, v, a).at[:, 6:].add(-torque)
-        return asked @ explained.T
+        asked = jax.vmap(robot().inverse_dynamics)(q, v, a)
+        return jnp.concatenate([asked[:, :6], asked[:, 6:] - torque], axis=1) @ explained.T
 
     return jax.jit(jax.vmap(stance))
 

@@ -80,7 +80,7 @@ def perform(options: Options) -> Findings:
     if SHOWN in sound:
         checks += _at_shown({ground: _number(of[SHOWN]) for ground, of in costs.items()})
         checks += over_stance(*(each[ground][SHOWN]["experiment"].general.mean(axis=0) for ground in ("sand", "rigid")))
-        checks += over_stance(*(until_left(walk(ground, SHOWN)) for ground in ("sand", "rigid")), UNTIL_LEFT)
+        checks += over_stance(until_left(walk("sand", SHOWN)), until_left(walk("rigid", SHOWN)), UNTIL_LEFT)
         checks += _where_it_goes()
         checks += _formulas_agree({ground: of[SHOWN]["experiment"] for ground, of in each.items()})
     for ground in GROUNDS:
