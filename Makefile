@@ -24,7 +24,7 @@ JAX_ENV := $(KEEP_MEMORY) OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 JAX_COMPILATI
   XLA_FLAGS="--xla_cpu_multi_thread_eigen=false $(QUICK_COMPILE) $(XLA_FLAGS)"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-mujoco4 quick lint format clean
+.PHONY: help setup demo test test-slow test-mujoco4 quick lint format clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,10 +70,14 @@ quick: lint ## Check style and run the fast tests of every layer
 
 # worksteal: neighbouring tests, which share compiled functions, stay on one worker.
 # Types are checked beside the first tests, since pyright keeps one core busy.
-test: lint ## Check style and types, and run the tests
+test: lint ## Check style and types, and run the tests, but for those of test-slow
 	@$(BIN)/pyright & types=$$!; \
-	  $(JAX_ENV) $(BIN)/pytest -q -n 2 --dist worksteal; tests=$$?; \
+	  $(JAX_ENV) $(BIN)/pytest -q -n 2 --dist worksteal -m "not slow"; tests=$$?; \
 	  wait $$types && exit $$tests
+
+# What waits for other programs: a browser, pushes into a bed of LAMMPS, nodes of Ray, trainings of other libraries.
+test-slow: setup ## Run the tests that wait for other programs
+	@$(JAX_ENV) $(BIN)/pytest -q -n 2 --dist worksteal -m slow
 
 # The environment is that of constraints.txt, with another MuJoCo before it on the path: loading and dynamics, a step with
 # our ground in it, a callback, Gymnasium's robots, and a picture.

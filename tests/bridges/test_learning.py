@@ -88,6 +88,7 @@ def test_a_training_leaves_a_policy_and_goes_on_from_its_checkpoint(tmp_path):
         train(ENV, tmp_path / "other", SETTINGS)
 
 
+@pytest.mark.slow
 def test_the_commands_train_resume_and_play(tmp_path, monkeypatch):
     """As users call them, in single precision; playing imports nothing of the trainer."""
     monkeypatch.setitem(TASKS, "foot", FOOT)
@@ -135,6 +136,7 @@ def test_checkpoints_give_back_what_was_saved_and_nothing_else(tmp_path):
         load_checkpoint(tmp_path / "none.npz")
 
 
+@pytest.mark.slow
 def test_braxs_ppo_takes_the_environment(monkeypatch):
     """Brax 0.14.2 calls a function that JAX has taken away; this is what it did."""
     ppo = pytest.importorskip("brax.training.agents.ppo.train")

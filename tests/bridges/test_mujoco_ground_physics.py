@@ -68,7 +68,7 @@ def test_under_servos_sinkage_and_forces_are_within_two_percent(name, medium):
     data = mujoco.MjData(model)
     data.qpos[:] = run["configuration"].values[0]
     ground = ground_under(model, name, GROUNDS[medium]())
-    targets = np.asarray(jax.vmap(motion.target)(dt * np.arange(run.sizes["time"])))
+    targets = np.asarray(jax.jit(jax.vmap(motion.target))(dt * np.arange(run.sizes["time"])))
     depth, force = [], []
     for target in targets:
         data.ctrl[:] = target

@@ -56,7 +56,8 @@ def test_forces_of_the_hull_are_those_of_the_medium():
     feet = feet_in_ground(robot, state.q, simulator.ground.surface)
     import jax
 
-    wrenches = np.asarray(jax.vmap(lambda m, f: m.vertices(f))(simulator.feet_medium, feet))[0]  # fx, fz, torque
+    vertices = jax.jit(jax.vmap(lambda medium, foot: medium.vertices(foot)))
+    wrenches = np.asarray(vertices(simulator.feet_medium, feet))[0]  # fx, fz, torque
     cos, sin = np.cos(slope), np.sin(slope)
     x, z = wrenches[:, 0], wrenches[:, 1]
     expected = np.stack([cos * x - sin * z, np.zeros_like(x), sin * x + cos * z], -1)

@@ -31,8 +31,8 @@ def problem():
 
 def guessed(last, before):
     kept = jnp.array([last, before, 2 * before - last])[:, None, None]  # on a straight line
-    twists, model = Guess(jnp.zeros(1), (kept,)).model(problem())
-    wrench, stiffness = jax.vmap(lambda law, u: law.response(u))(two_vertices(), twists[0])
+    twists, model = jax.jit(lambda kept: Guess(jnp.zeros(1), (kept,)).model(problem()))(kept)
+    wrench, stiffness = jax.jit(jax.vmap(lambda law, u: law.response(u)))(two_vertices(), twists[0])
     np.testing.assert_allclose(model.wrench[0], wrench, rtol=1e-12)
     np.testing.assert_allclose(model.stiffness[0], stiffness, rtol=1e-12)
     return float(twists[0][0, 0])

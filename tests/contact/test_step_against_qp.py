@@ -134,7 +134,7 @@ def test_wrenches_lie_in_the_wrench_space(batch, solved):
     mean the last step is far smaller.
     """
     law = batch.problems(EPS).contacts[0].laws
-    exactly = np.asarray(jax.vmap(jax.vmap(lambda law, u: law.wrench(u)))(law, solved.twists[0]))
+    exactly = np.asarray(jax.jit(jax.vmap(jax.vmap(lambda law, u: law.wrench(u))))(law, solved.twists[0]))
     for vertices, found, reported in zip(
         batch.vertices[:200].reshape(-1, 26, 3),
         exactly.reshape(-1, 3),
@@ -212,7 +212,8 @@ def test_grain_inertia_equals_the_papers_qp(batch):
     paper = np.array([solve_paper_qp(*one, GRAIN_INERTIA) for one in zip(*part, strict=True)])
     plain = np.array([solve_half_space_qp(*one, DT)[0] for one in zip(*part, strict=True)])
     grains = np.broadcast_to(GRAIN_INERTIA, (4, 3, 3))
-    metric = jax.vmap(lambda mass, jacobian: metric_with_grains(mass, jacobian, grains))(part.mass, part.jacobian)
+    with_grains = jax.jit(jax.vmap(lambda mass, jacobian: metric_with_grains(mass, jacobian, grains)))
+    metric = with_grains(part.mass, part.jacobian)
     problems = part._replace(mass=np.asarray(metric)).problems(EPS)
     solution = cold(problems)
     impulse = part.momentum + DT * np.einsum("bfn,bfnv->bv", solution.wrenches[0], part.jacobian)

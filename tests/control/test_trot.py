@@ -27,7 +27,7 @@ def test_feet_arrive_where_they_should(robot):
     targets = home[:, :3] + random.uniform(-0.06, 0.06, (5, 4, 3))
     pitch = random.uniform(-0.2, 0.2, (5, 4))
     joints = joints_for_feet(robot, targets, pitch)
-    reached = np.asarray(jax.vmap(lambda q: feet_in_base(robot, q))(joints))
+    reached = np.asarray(jax.jit(jax.vmap(lambda q: feet_in_base(robot, q)))(joints))
     np.testing.assert_allclose(reached[..., [0, 2]], targets[..., [0, 2]], atol=1e-4)
     np.testing.assert_allclose(reached[..., 3], pitch, atol=1e-3)
     low, high = robot.joint_range[3:].T
@@ -69,13 +69,13 @@ def test_reference_velocity_is_the_derivative_of_position(robot):
     times = np.linspace(0.25, 2.2, 40)
     step = 1e-4
     difference = (_positions(gait, times + step) - _positions(gait, times - step)) / (2 * step)
-    velocity = np.asarray(jax.vmap(lambda t: gait.reference(t)[1])(times))
+    velocity = np.asarray(jax.jit(jax.vmap(lambda t: gait.reference(t)[1]))(times))
     # The tables are joined by straight lines between 120 knots: second differences of up to 1 % of the speed.
     np.testing.assert_allclose(difference, velocity, atol=0.05 * np.abs(velocity).max())
 
 
 def _positions(gait, times):
-    return np.asarray(jax.vmap(lambda t: gait.reference(t)[0])(times))
+    return np.asarray(jax.jit(jax.vmap(lambda t: gait.reference(t)[0]))(times))
 
 
 def test_trot_walks_on_sand(robot):

@@ -79,6 +79,7 @@ def notes(log: Path, word: str) -> list[str]:
     return [text for path in log.glob("*.txt") if (text := path.read_text()).startswith(word)]
 
 
+@pytest.mark.slow
 def test_two_nodes_share_a_campaign(tmp_path, address, capfd):
     log = tmp_path / "log"
     log.mkdir()
@@ -97,6 +98,7 @@ def test_two_nodes_share_a_campaign(tmp_path, address, capfd):
     np.testing.assert_allclose(collect(tmp_path / "ray").wrench, collect(tmp_path / "here").wrench, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_failures_come_back_from_workers(tmp_path, address):
     outcome = run_campaign(ResistiveRig(FOOT), Grid((0.04,), directions="point"), tmp_path, ray_address=address)
     assert 0 < outcome.finished < outcome.total

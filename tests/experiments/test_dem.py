@@ -186,6 +186,7 @@ def test_a_foot_is_pushed_at_any_speed_and_tilt(rig):
         pushing.pushed(rig, Push(depth=0.19))
 
 
+@pytest.mark.slow
 def test_a_round_foot_that_spins_is_pushed_ahead(rig):
     """Level at one depth: a foot that slips or rolls meets the grains; one that turns thrice as fast is held back less.
 

@@ -25,7 +25,6 @@ def learned(directions: str, folder):
     return compressed(Physics().fit(grid_of(collect(folder))).medium())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pitch", [0.0, 0.2])
 def test_a_dropped_foot_moves_alike(simulators, pitch):
     paths = []

@@ -58,7 +58,7 @@ def test_a_foot_at_rest_keeps_it_and_a_foot_in_the_air_loses_it(medium):
 
 def test_shares_grow_with_thrust_and_stay_between_0_and_1(medium):
     thrust = jnp.linspace(-1, 1, 41)
-    shares = np.asarray(jax.vmap(medium.shares)(thrust))
+    shares = np.asarray(jax.jit(jax.vmap(medium.shares))(thrust))
     assert (np.diff(shares, axis=0) >= 0).all()
     assert shares.min() >= 0
     np.testing.assert_allclose(shares[-1], 1.0)

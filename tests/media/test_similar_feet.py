@@ -38,7 +38,7 @@ def feet(depth) -> FootInGround:
 
 
 def support(space, depth, twists) -> np.ndarray:
-    vertices = np.asarray(jax.vmap(space.vertices)(feet(depth)))
+    vertices = np.asarray(jax.jit(jax.vmap(space.vertices))(feet(depth)))
     return np.maximum((-vertices @ twists.T).max(axis=1), 0.0)
 
 

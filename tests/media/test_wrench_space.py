@@ -33,7 +33,7 @@ def test_fit_returns_the_space_that_made_the_data():
     features, random = DepthTilt(powers=2, harmonics=1), np.random.default_rng(0)
     true = WrenchSpace(random.normal(size=(6, 5, 3)) * 100, features)
     samples = feet(*grid())
-    wrenches = np.asarray(jax.vmap(true.vertices)(samples))[:, :-1]
+    wrenches = np.asarray(jax.jit(jax.vmap(true.vertices))(samples))[:, :-1]
     fitted = WrenchSpace.fit(samples, wrenches, features)
     elsewhere = feet([0.012, 0.08], [0.11, -0.33])
     np.testing.assert_allclose(
@@ -46,7 +46,7 @@ def test_fit_returns_the_space_that_made_the_data():
 def test_space_knows_its_data():
     features = DepthTilt(powers=1, harmonics=1)
     space = WrenchSpace(np.ones((3, 4, 3)), features, max_depth=0.05, max_tilt=0.5)
-    flags = jax.vmap(space.outside_data)(feet([0.03, 0.06, 0.03, -0.1], [0.0, 0.0, 0.7, 1.0]))
+    flags = jax.jit(jax.vmap(space.outside_data))(feet([0.03, 0.06, 0.03, -0.1], [0.0, 0.0, 0.7, 1.0]))
     assert flags.tolist() == [False, True, True, False]
 
 
@@ -103,7 +103,7 @@ def test_kernel_of_the_line_search_gives_the_moments(shape):
     mean = (weight * rate).sum(-1)
     variance = (weight * (rate - mean[..., None]) ** 2).sum(-1)
     kernel = batch_moments(*map(jnp.asarray, (score, rate, t)), interpret=True)
-    batched = jax.vmap(jax.vmap(softmax_moments))(score, rate, t)
+    batched = jax.jit(jax.vmap(jax.vmap(softmax_moments)))(score, rate, t)
     for found in (kernel, batched):
         np.testing.assert_allclose(found[0], normaliser, rtol=1e-12)
         np.testing.assert_allclose(found[1], mean, rtol=1e-12, atol=1e-12)

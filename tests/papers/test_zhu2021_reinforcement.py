@@ -58,6 +58,7 @@ def test_the_planners_gait_stands_beside_them():
     assert here["speed (m/s)"] == pytest.approx(0.4, rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_training_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     """Stopped after its first checkpoint it has done so many steps; the next call does the rest, a third none."""
     policy_training.check_installed()

@@ -57,8 +57,11 @@ def test_a_foot_that_comes_down_is_carried_as_in_the_simulator(name):
         def forces(medium, foot, twist=twist):
             return medium.law(foot, medium.initial_memory(foot), 1e-3).wrench(twist)
 
-        there = jax.vmap(forces)(simulated, feet)
-        here = jax.vmap(lambda medium, foot, twist=twist: medium.law(foot, (), 1e-3).wrench(twist))(planned, feet)
+        def planned_forces(medium, foot, twist=twist):
+            return medium.law(foot, (), 1e-3).wrench(twist)
+
+        there = jax.jit(jax.vmap(forces))(simulated, feet)
+        here = jax.jit(jax.vmap(planned_forces))(planned, feet)
         assert np.abs(there).max() > 1.0  # N
         rounding = 0.6e-3 / SUNK
         np.testing.assert_allclose(here, there, rtol=2 * rounding, atol=rounding * np.abs(there).max())

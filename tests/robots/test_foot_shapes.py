@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -180,7 +181,8 @@ def pushed_down(ground: media.FootMedium, depth: float, speed: float) -> np.ndar
     foot = FootInGround(jnp.asarray(depth), jnp.array([0.0, 0.0, -depth]), jnp.eye(3), jnp.eye(3))
     twist = jnp.array([0.0, 0.0, -speed, 0.0, 0.0, 0.0])[COMPONENTS[ground.kind]]
     wrench = np.zeros(6)
-    wrench[COMPONENTS[ground.kind]] = ground.law(foot, ground.initial_memory(foot), jnp.asarray(1e-3)).wrench(twist)
+    force = jax.jit(lambda foot: ground.law(foot, ground.initial_memory(foot), jnp.asarray(1e-3)).wrench(twist))
+    wrench[COMPONENTS[ground.kind]] = force(foot)
     return wrench
 
 

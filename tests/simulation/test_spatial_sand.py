@@ -19,7 +19,6 @@ def anymal() -> Robot:
     return Robot.load("anymal", feet={foot.name: Cylinder(radius=0.05, length=0.15) for foot in balls})
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("slope", [0.0, 15.0])
 def test_anymal_dropped_on_sand_settles(anymal, slope):
     sim = Simulator(anymal, Ground(media.sand(), Plane(np.deg2rad(slope))), 2e-3)

@@ -121,7 +121,7 @@ def test_height_field_equals_scipy_to_the_edge():
 def test_height_field_bounds_its_own_curvature():
     field = field_of_bumps()
     xy = np.random.default_rng(0).uniform(-0.6, 0.6, (500, 2))
-    _, _, hessian = jax.vmap(field.jet)(jnp.asarray(xy))
+    _, _, hessian = jax.jit(jax.vmap(field.jet))(jnp.asarray(xy))
     greatest = np.linalg.norm(hessian, ord=2, axis=(1, 2)).max()
     assert greatest <= float(field.greatest_curvature()) < 3.0 * greatest
 
@@ -129,7 +129,7 @@ def test_height_field_bounds_its_own_curvature():
 def test_height_field_goes_on_as_a_constant_smoothly():
     field = field_of_bumps()
     line = jnp.stack([jnp.linspace(0.55, 2.0, 3000), jnp.full(3000, 0.1)], axis=1)
-    h, gradient, hessian = jax.vmap(field.jet)(line)
+    h, gradient, hessian = jax.jit(jax.vmap(field.jet))(line)
     outside = line[:, 0] > 0.6 + 2 * 0.04
     np.testing.assert_allclose(h[outside], h[-1], atol=1e-14)
     # C2: neighbouring samples 0.5 mm apart differ by that step times the third derivative, no jump.

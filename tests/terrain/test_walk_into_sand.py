@@ -16,7 +16,7 @@ def test_feet_stay_up_on_firm_ground_and_sink_in_sand():
     _, record = jax.jit(lambda s: simulator.rollout(s, gait, 1500))(simulator.initial_state(height=0.01))
     assert record.converged.all()
     assert record.finite.all()
-    x = np.asarray(jax.vmap(lambda q: robot.foot_poses(q)[0][:, 0])(record.q))
+    x = np.asarray(jax.jit(jax.vmap(lambda q: robot.foot_poses(q)[0][:, 0]))(record.q))
     depth, border = np.asarray(record.depth), sg.terrain.areas.BORDER / 2
     firm, sand = x < EDGE - border, x > EDGE + border
     assert firm.any(0).all()

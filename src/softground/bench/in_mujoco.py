@@ -123,6 +123,6 @@ def _rigid(motion: Motion, seconds: float, dt: float, height: float) -> _Loop:
 
 def _loop(motion: Motion, model: mujoco.MjModel, simulator: Simulator, seconds: float, height: float, step) -> _Loop:
     dt = float(simulator.dt)
-    targets = np.asarray(jax.vmap(motion.target)(dt * np.arange(round(seconds / dt))), dtype=float)
+    targets = np.asarray(jax.jit(jax.vmap(motion.target))(dt * np.arange(round(seconds / dt))), dtype=float)
     start = np.asarray(simulator.initial_state(height=height).q, dtype=float)
     return _Loop(model, mujoco.MjData(model), start, targets, step)

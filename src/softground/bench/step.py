@@ -170,7 +170,7 @@ def mujoco_steps(motion: Motion, steps: int, dt: float) -> Callable[[], None]:
     size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
     state = np.empty(size)
     mujoco.mj_getState(model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-    targets = np.asarray(jax.vmap(motion.target)(dt * np.arange(steps)))
+    targets = np.asarray(jax.jit(jax.vmap(motion.target))(dt * np.arange(steps)))
 
     def job():
         mujoco.rollout.rollout(model, data, state[None], targets[None])

@@ -180,7 +180,7 @@ class WrenchSpace(FootMedium):
                 f"depth must be >= 0 (positive below the surface), got {depth.min():g} m: "
                 "files that follow zhu2019 store the negative of it, so change the sign"
             )
-        design = np.asarray(jax.vmap(features)(feet))
+        design = np.asarray(jax.jit(jax.vmap(lambda foot: features(foot)))(feet))
         flat = wrenches.reshape(len(wrenches), -1)
         solution = np.linalg.lstsq(design, flat, rcond=1e-10)[0]
         options = {"max_depth": depth.max(), "max_tilt": np.abs(feet.tilt).max(), **options}

@@ -388,7 +388,7 @@ def fit_error(shape: Shape, planar: bool, law: str) -> dict[float, tuple[float, 
     samples, space = sample(shape, planar, law), generic_space(shape, planar, law)
     size = samples.size_at_depth()
     true = samples.as_forces(samples.wrenches) / size[:, None, None]
-    fitted = np.asarray(jax.vmap(space.vertices)(samples.feet))[:, : true.shape[1]]
+    fitted = np.asarray(jax.jit(jax.vmap(space.vertices))(samples.feet))[:, : true.shape[1]]
     fitted = samples.as_forces(fitted) / size[:, None, None]
     twists = np.random.default_rng(0).normal(size=(500, true.shape[-1]))
     twists /= np.linalg.norm(twists, axis=1, keepdims=True)
