@@ -8,15 +8,19 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_matrix
 
+from softground.contact.feet import feet_along
 from softground.papers.zhu2021.wavy import block_below
 from softground.planning import programs, transcription
 from softground.planning.blocks import Block, generic
 from softground.planning.costs import ForwardSpeed
 from softground.planning.dynamics.bilevel import Bilevel
+from softground.planning.guesses import random_unknowns
 from softground.planning.kept_programs import Kept
+from softground.planning.layout import Layout
 from softground.planning.problem import GaitProblem
 from softground.planning.programs import identity
 from softground.planning.transcription import Transcription
+from softground.robots import Robot
 from softground.simulation import Ground
 from softground.surfaces import HeightField, MeshSurface, Plane, Wave
 
@@ -116,6 +120,18 @@ def test_what_is_kept_is_read_again(tmp_path, monkeypatch):
     for file in tmp_path.rglob("*.plan"):
         file.write_bytes(b"damaged")
     assert Kept("a test").found("pattern", lambda: [3]) == [3]
+
+
+def test_patterns_are_found_with_every_foot_in_the_ground():
+    """On a steep slope too: what was found there is kept for all slopes."""
+    robot = Robot.load("robosimian")
+    problem = replace(on_slope(0.35), robot=robot, knots=16)
+    layout = Layout.of(robot, problem.knots, 12)
+    for seed in range(2):
+        q = layout.take_apart(random_unknowns(problem, layout, seed)).q
+        deep = np.asarray(feet_along(robot, problem.ground.surface, q).depth) > 0.01
+        assert deep.any(axis=0).all()
+        assert not deep.all()
 
 
 def test_generic_surface_has_no_zeros():

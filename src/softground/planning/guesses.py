@@ -35,7 +35,7 @@ from softground.surfaces import Plane
 FINE = 0.002
 """Time step (s), or a little more or less, in which guesses are simulated."""
 SUNK = 0.03
-"""Depth (m) of the feet of a random trajectory, on average: most are in the ground, some above it."""
+"""Depth (m) of one foot of a random trajectory at every knot; others are in the ground or above it."""
 
 
 STRIDE = 30
@@ -255,17 +255,19 @@ def _shifted(robot: Robot, trajectory: Trajectory) -> Trajectory:
 
 
 def random_unknowns(problem: GaitProblem, layout: Layout, seed: int) -> np.ndarray:
-    """A random trajectory about the robot's posture with its feet in the ground.
+    """A random trajectory about the robot's posture, at every knot with another foot in the ground.
 
-    At such trajectories patterns of derivatives are found, and derivatives are tested.
+    At such trajectories patterns of derivatives are found, and derivatives are tested. A foot that never touched the
+    ground would have none: on a steep slope those behind are all in the air when the base is level.
     """
     rng, robot = np.random.default_rng(seed), problem.robot
     base = base_motion(robot)
     knots = layout.knots
     q = np.asarray(robot.posture) + 0.1 * rng.normal(size=(knots, layout.nq))
     q[:, base.forward_q] = rng.uniform(0.0, 1.0, knots)
-    depth = np.asarray(feet_along(robot, problem.ground.surface, q).depth).mean(axis=1)
-    q[:, base.up_q] += depth - SUNK
+    for _ in range(2):  # depths are measured along the normal
+        depth = np.asarray(feet_along(robot, problem.ground.surface, q).depth)
+        q[:, base.up_q] += depth[np.arange(knots), np.arange(knots) % depth.shape[1]] - SUNK
     return layout.put_together(
         Unknowns(
             q,

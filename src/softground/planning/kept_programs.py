@@ -58,7 +58,7 @@ class Kept:
     def _compiled(self, name: str, function: Callable, arguments: tuple) -> Callable:
         if self._identity is None:
             return jax.jit(function)
-        fresh: list[Callable] = []
+        fresh: list[jax.stages.Compiled] = []
 
         def make() -> bytes:
             compiled, targets, again = _machine_code(function, arguments)
@@ -89,7 +89,7 @@ class _Unkeepable(Exception):
     """A program that JAX has read from its own cache: it runs, but cannot be written a second time."""
 
 
-def _machine_code(function: Callable, arguments: tuple) -> tuple[Callable, set[str], bool]:
+def _machine_code(function: Callable, arguments: tuple) -> tuple[jax.stages.Compiled, set[str], bool]:
     """A compiled function, the names of the native programs that it calls, and whether JAX's cache had it.
 
     JAX's cache knows it by its name too: that of this version, so that a new one is not taken for an old one's.

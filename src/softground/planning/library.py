@@ -76,14 +76,10 @@ class Library:
             with np.load(path, allow_pickle=False) as file:
                 if str(file["format"]) != FORMAT:
                     raise FileFormatError(f"{path} is a library of another version ({file['format']}): build it again")
-                parts = [file[name] for name in ("q", "v", "torque")]
+                parts = [file[name].astype(float) for name in ("q", "v", "torque")]
                 entries = [
-                    (
-                        Command(*map(float, command)),
-                        float(cost),
-                        Trajectory(*(one.astype(float) for one in stride), float(file["dt"])),
-                    )
-                    for command, cost, *stride in zip(file["commands"], file["costs"], *parts, strict=True)
+                    (Command(*map(float, command)), float(cost), Trajectory(q, v, torque, float(file["dt"])))
+                    for command, cost, q, v, torque in zip(file["commands"], file["costs"], *parts, strict=True)
                 ]
                 return cls(str(file["robot"]), str(file["medium"]), tuple(entries))
         except (OSError, KeyError, ValueError) as error:

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 import xarray as xr
 
+from softground.arrays import Array
 from softground.contact.feet import contact_jacobian, feet_in_ground, wrench_in_world
 from softground.media.wrench_space import WrenchSpace
 from softground.planning.dynamics.base import medium_for_planning
@@ -164,7 +165,7 @@ class _MotionParts(NamedTuple):
     robot: Robot
     surface: Surface
     medium: WrenchSpace | PlannedSprings  # one per foot
-    dt: float  # s
+    dt: float | Array  # s
     until_collocation: float  # s
 
 

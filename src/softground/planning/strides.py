@@ -41,6 +41,8 @@ from softground.robots.mirror import mirror_of
 from softground.simulation import Ground
 from softground.surfaces import Plane
 
+CLOSED = 1e-3
+"""1/s: rate of violation per step."""
 TRIED = 3
 """Entries of the library from which a stride is made before it is searched for."""
 TURNED = np.deg2rad(5.0)
@@ -82,7 +84,7 @@ def from_library(one: GaitProblem, eps: float) -> Plan | None:
     angle = rise(plane) if isinstance(plane, Plane) else 0.0
     for known in near(one, angle)[:TRIED]:
         found = from_known(one, known, angle, eps)
-        if found.report.status == "converged":
+        if closed(found):
             return found
     return None
 
@@ -117,7 +119,7 @@ def from_known(one: GaitProblem, known: tuple[Command, Trajectory], angle: float
     if one.robot.planar and abs(angle - command.slope) <= TURNED:
         start = turned(one.robot, trajectory, angle - command.slope)
         found = solve(_on_slope(one, angle), start, stages=near_stages(eps), progress=False)
-        if found.report.status == "converged":
+        if closed(found):
             return found
     found = _solved_near(_on_slope(one, command.slope), trajectory, eps)
     return carried_to(one, found, command.slope, angle, eps)
@@ -134,9 +136,19 @@ def carried_to(one: GaitProblem, found: Plan, before: float, angle: float, eps: 
 def _solved_near(problem: GaitProblem, guess: Trajectory, eps: float) -> Plan:
     """What a guess leads to; by way of blurred ground where that is not a solution."""
     found = solve(problem, guess, stages=near_stages(eps), progress=False)
-    if found.report.status == "converged":
+    if closed(found):
         return found
-    return min(found, solve(problem, guess, stages=neighbour_stages(eps)[2:], progress=False), key=rank)
+    return min(
+        found,
+        solve(problem, guess, stages=neighbour_stages(eps)[2:], progress=False),
+        key=lambda one: (not closed(one), rank(one)),
+    )
+
+
+def closed(stride: Plan) -> bool:
+    """Whether a stride is solved, so well that it can be repeated: a step makes up for what it fails to close."""
+    report = stride.report
+    return report.status == "converged" and report.violation <= CLOSED * stride.problem.dt
 
 
 @dataclass(frozen=True)
@@ -156,7 +168,7 @@ class StrideFor:
             found = best_stride(one, eps, Search())
         else:
             found = from_known(one, known, command.slope, eps)
-        return (found.report.objective, found.trajectory) if found.report.status == "converged" else None
+        return (found.report.objective, found.trajectory) if closed(found) else None
 
 
 def stride_problem(problem: GaitProblem, steps: int = STRIDE) -> GaitProblem:

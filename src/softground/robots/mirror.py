@@ -13,6 +13,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from softground.arrays import Array
 from softground.robots.robot import Robot
 from softground.robots.tree import FREE, HINGE, SLIDE
 
@@ -132,10 +133,10 @@ def _is_image(robot: Robot, mirror: Mirror) -> bool:
 class Looks(NamedTuple):
     """What is compared."""
 
-    screw: np.ndarray  # (nv, 6) of every degree of freedom
-    place: np.ndarray  # (nv, 3) of its axis, m
-    feet: np.ndarray  # (F, 3) m
-    mass: np.ndarray  # (nv, nv)
+    screw: Array  # (nv, 6) of every degree of freedom
+    place: Array  # (nv, 3) of its axis, m
+    feet: Array  # (F, 3) m
+    mass: Array  # (nv, nv)
 
 
 def _looks(robot: Robot, q) -> Looks:
