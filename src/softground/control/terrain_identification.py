@@ -143,7 +143,9 @@ class TerrainIdentifier(eqx.Module):
         """names: of parameters of the medium, positive numbers. dt: s, of a period. filter_time: s, of the low-pass.
         surface: of the ground, by default a level one; how high it is, is found out."""
         if not _floats(robot):
-            raise OptionError(f"identification needs a robot with a base that floats, in space or in a plane, got {robot.name}")
+            raise OptionError(
+                f"identification needs a robot with a base that floats, in space or in a plane, got {robot.name}"
+            )
         if not 0 < dt <= filter_time:
             raise OptionError(f"filter_time must be at least a period, {dt:g} s, got {filter_time:g} s")
         known = [name for name, value in vars(medium).items() if isinstance(value, Array) and np.ndim(value) == 0]
@@ -157,7 +159,9 @@ class TerrainIdentifier(eqx.Module):
         self.dt, self.filter_time = np.asarray(dt), np.asarray(filter_time)
         self.noise, self.uncertainty = noise or SensorNoise(), uncertainty or Uncertainty()
 
-    def start(self, q: Float[Array, " nq"], depth: float, foot: int | Int[Array, ""] | None = None) -> Belief:
+    def start(
+        self, q: Float[Array, " nq"], depth: float | Float[Array, ""], foot: int | Int[Array, ""] | None = None
+    ) -> Belief:
         """Belief of a robot in configuration q with a foot, the lowest or this one, at an assumed depth (m)."""
         place = jnp.zeros(self._places)
         feet = feet_in_ground(self.robot, _at_place(place, jnp.asarray(q)), self.surface)
