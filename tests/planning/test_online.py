@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -87,7 +88,7 @@ def test_a_step_solves_the_quadratic_programme(steps, live):
         rows[s:, (k + 1) * x : (k + 2) * x] = np.eye(x)
         rows[:, states + twists + k * u : states + twists + (k + 1) * u] = -stages.by_push[k]
         equal.append(rows)
-        right.append(stages.off[k])
+        right.append(np.asarray(stages.off[k]))
     equal, right = np.concatenate(equal), np.concatenate(right)
     best = quadprog.solve_qp(hessian, hessian @ (aim - at), equal.T, right, len(right))[0]
     found = np.concatenate([step.state.ravel(), step.twist.ravel(), step.push.ravel()])
@@ -190,6 +191,6 @@ def test_between_answers_torques_are_feedback_about_the_last_one_within_limits(p
 
 
 def test_what_cannot_be_replanned_says_so(plan):
-    other = SimpleNamespace(problem=replace(plan.problem, ground=Ground(foam())), trajectory=plan.trajectory)
+    other: Any = SimpleNamespace(problem=replace(plan.problem, ground=Ground(foam())), trajectory=plan.trajectory)
     with pytest.raises(MediumError, match="granular"):
         Replanning.of(other, TIME_STEP)

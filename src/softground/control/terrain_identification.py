@@ -159,7 +159,9 @@ class TerrainIdentifier(eqx.Module):
         self.dt, self.filter_time = np.asarray(dt), np.asarray(filter_time)
         self.noise, self.uncertainty = noise or SensorNoise(), uncertainty or Uncertainty()
 
-    def start(self, q: Float[Array, " nq"], depth: float, foot: int | Int[Array, ""] | None = None) -> Belief:
+    def start(
+        self, q: Float[Array, " nq"], depth: float | Float[Array, ""], foot: int | Int[Array, ""] | None = None
+    ) -> Belief:
         """Belief of a robot in configuration q with a foot, the lowest or this one, at an assumed depth (m)."""
         place = jnp.zeros(self._places)
         feet = feet_in_ground(self.robot, _at_place(place, jnp.asarray(q)), self.surface)

@@ -27,6 +27,7 @@ from softground.arrays import Array
 from softground.control.posture import pd_gains
 from softground.errors import MediumError, OptionError
 from softground.media.wrench_space import WrenchSpace
+from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.feedback import Tolerances, costs_of, linearised, riccati
 from softground.planning.online.horizon import Guess, Horizon
@@ -97,7 +98,8 @@ class Replanning(eqx.Module):
         problem, robot, trajectory = plan.problem, plan.problem.robot, plan.trajectory
         if not has_scalar_joints(robot):
             raise OptionError(f"re-planning needs a robot of slides and hinges, as planar ones are, got {robot.name}")
-        dynamics = ClosedForm(robot, problem.ground, problem.dt, problem.collocation)
+        form: type[Dynamics] = ClosedForm
+        dynamics = form(robot, problem.ground, problem.dt, problem.collocation)
         if not isinstance(dynamics.feet_medium, WrenchSpace):
             raise MediumError(
                 f"re-planning is for granular ground, which has a strength, not {type(problem.ground.medium).__name__}"
@@ -134,7 +136,7 @@ class Replanning(eqx.Module):
 
     def sensed(self, memory: Memory, state: State) -> Memory:
         """With what the step that ends in this state says of the ground."""
-        if self.watch is None:
+        if self.watch is None or memory.seen is None:
             return memory
         seen = self.watch.after(memory.seen, state)
         return memory._replace(seen=seen, strength=self.watch.strength(seen))
@@ -154,7 +156,7 @@ class Replanning(eqx.Module):
         control = self._held(state)
         torque = jnp.clip(jnp.asarray(control.torque) + self._push(memory, state), -self.limit, self.limit)
         control = eqx.tree_at(lambda one: one.torque, control, torque)
-        if self.watch is not None:
+        if self.watch is not None and memory.seen is not None:
             memory = memory._replace(seen=self.watch.told(memory.seen, state, control))
         return memory, control
 

@@ -25,7 +25,7 @@ is least, all evaluated side by side (rows cost a tenth of their derivatives).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -34,7 +34,7 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.planning.dynamics.closed_form import ClosedForm
+from softground.planning.dynamics.base import Dynamics
 from softground.planning.layout import TORQUE_UNIT, Layout
 
 PENALTY = 15.0
@@ -74,7 +74,7 @@ class Stage(NamedTuple):
 class Horizon(eqx.Module):
     """The problem of a horizon, for any strength of the ground (a factor on the dynamics' own)."""
 
-    dynamics: ClosedForm
+    dynamics: Dynamics
     kp: Float[Array, " u"]  # N m/rad, of the joints' PD control
     kd: Float[Array, " u"]  # N m s/rad
     state_cost: Float[Array, " x"]  # 1/m^2, 1/rad^2, s^2/m^2, s^2/rad^2
@@ -83,7 +83,7 @@ class Horizon(eqx.Module):
 
     def solved(self, strength, goal: Goal, guess: Guess, start: Float[Array, " x"], most: int):
         """After so many iterations, or fewer where one gains little; and how many."""
-        guess = guess._replace(state=guess.state.at[0].set(start))
+        guess = guess._replace(state=jnp.asarray(guess.state).at[0].set(start))
 
         def once(now):
             guess, before, _, count = now
@@ -97,7 +97,7 @@ class Horizon(eqx.Module):
 
     def improved(self, strength, goal: Goal, guess: Guess, start: Float[Array, " x"]) -> Guess:
         """The guess after one iteration, from a state that was measured."""
-        guess = guess._replace(state=guess.state.at[0].set(start))
+        guess = guess._replace(state=jnp.asarray(guess.state).at[0].set(start))
         step = self.step(goal, guess, self.stages(strength, goal, guess))
 
         def along(length):
@@ -171,8 +171,9 @@ class Horizon(eqx.Module):
         return Guess(jnp.concatenate([none[None], both[:, twists:]]), both[:, :twists], push, gain)
 
     def _block(self, strength):
-        mine = self.dynamics.feet_medium.strength
-        there = eqx.tree_at(lambda one: one.feet_medium.strength, self.dynamics, strength * mine)
+        dynamics: Any = self.dynamics
+        stronger = strength * dynamics.feet_medium.strength
+        there = eqx.tree_at(lambda one: one.feet_medium.strength, dynamics, stronger)
         return there.block(Layout.of(there.robot, 2, there.lifted))
 
     def _locals(self, goal: Goal, guess: Guess):

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from softground.arrays import Array
-from softground.planning.dynamics.closed_form import ClosedForm
+from softground.planning.dynamics.base import Dynamics
 from softground.planning.feedback import deviation
 from softground.planning.online.horizon import Goal, Guess
 from softground.planning.trajectory import Trajectory
@@ -31,7 +31,7 @@ class Reference(eqx.Module):
     value: Float[Array, "n x x"]  # of the feedback at the plan's knots
 
     @classmethod
-    def of(cls, trajectory: Trajectory, every: int, dynamics: ClosedForm, eps: float, value) -> Reference:
+    def of(cls, trajectory: Trajectory, every: int, dynamics: Dynamics, eps: float, value) -> Reference:
         """Of a trajectory with `every` rows a step. value: at its knots."""
         fine, dt = trajectory.refined(every), trajectory.dt
         rows = np.arange(len(fine.q))
@@ -85,7 +85,7 @@ def _between(at: np.ndarray, knots: np.ndarray, values: np.ndarray) -> np.ndarra
     return np.stack([np.interp(at, knots, column) for column in values.T], axis=1)
 
 
-def _scaled_twists(dynamics: ClosedForm, q: np.ndarray, v_next: np.ndarray, eps: float) -> np.ndarray:
+def _scaled_twists(dynamics: Dynamics, q: np.ndarray, v_next: np.ndarray, eps: float) -> np.ndarray:
     """(M, s) of steps that begin at q and end with v_next."""
     twists = jax.jit(jax.vmap(lambda q, v: dynamics.foot_twists(dynamics.met_pose(q, v), v)))(q, v_next)
     return np.asarray(twists * dynamics.wrench_unit / dynamics.smoothing(eps)).reshape(len(q), -1)
