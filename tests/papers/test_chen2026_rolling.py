@@ -117,5 +117,5 @@ def test_plateau_is_a_rest_between_two_turns():
 def test_rolling_without_slip_has_the_radius_of_the_foot():
     angle = np.linspace(0, 0.3, 101)[None] ** 2
     still = np.zeros_like(angle)
-    rolling = Rolling(angle, slip=0.04 * angle, lateral=still, sinkage=still)
+    rolling = Rolling(angle, slip=0.04 * angle, lateral=still, sinkage=still, ahead=still)
     np.testing.assert_allclose(rolling.radius[:, 1:], 0.04, rtol=1e-9)

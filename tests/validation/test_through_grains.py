@@ -14,7 +14,7 @@ from softground.experiments.rigs.dem import Container, Grains
 from softground.experiments.trajectory import FootTrajectory
 from softground.robots.shapes import Cylinder
 from softground.surfaces import Plane
-from softground.validation.through_grains import Judged, Step, judged, overall_error, steps_of
+from softground.validation.through_grains import ABOVE, Judged, Step, _near_ground, judged, overall_error, steps_of
 
 COARSE = Grains(radius=0.0125)
 BOX = Container(length=0.45, width=0.36, fill=0.2)
@@ -48,6 +48,17 @@ def test_stances_are_those_of_the_run(hops):
     assert not step.in_ground[[0, -1]].any()  # it comes down, and is lifted
     force = np.interp(step.start + step.path.time, time, hops["wrench_world"].values[:, 0, 2])
     np.testing.assert_allclose(step.wrench[:, 1], force, atol=1e-6)
+
+
+def test_low_swings_part_stances_where_the_foot_is_highest():
+    """A foot that never leaves the layer of single grains over the bed: down, up by 2 cm only, down again, and away."""
+    depth = np.interp(np.arange(100), [0, 10, 30, 45, 60, 90, 99], [-0.1, 0.05, 0.05, -0.02, 0.05, 0.05, -0.1])
+    first, second = _near_ground(depth)
+    assert (first[1], second[0]) == (45, 46)
+    assert (depth[[first[0], second[1] - 1]] > -ABOVE).all()
+    assert (depth[[first[0] - 1, second[1]]] <= -ABOVE).all()
+    grazing = np.where(np.arange(100) == 20, -1e-3, depth)  # out of the ground for an instant
+    assert _near_ground(grazing) == [first, second]
 
 
 def test_runs_that_grains_cannot_repeat_are_refused(hops):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -30,6 +31,8 @@ PERIOD = 0.01
 """Between two corners of a foot's path, and between two wrenches that are compared, s."""
 ABOVE = 0.035
 """Height of the sole over the surface at which the path in grains begins and ends, m: single grains rise 26 mm."""
+LIFTED = 0.01
+"""A foot whose sole is higher than this over the surface between two stances has been lifted, m: a grain's radius."""
 CUTOFF = 10.0
 """Of both wrenches before they are compared, Hz: grains give way one by one, within hundredths of a second."""
 SHORTEST = 0.2
@@ -131,10 +134,20 @@ def steps_of(run: Run, feet: Sequence[str] | None = None, each: int = 1) -> list
 
 
 def _near_ground(depth: np.ndarray) -> list[tuple[int, int]]:
-    """First and last row of every time that the foot is lower than `ABOVE`."""
-    low = np.concatenate([[False], depth > -ABOVE, [False]])
-    edges = np.flatnonzero(np.diff(low.astype(int)))
-    return list(zip(edges[::2], edges[1::2], strict=True))
+    """First and last row of every time that the foot is lower than `ABOVE`; where it swings lower than that, a stance
+    ends and the next one begins where it is highest."""
+    stands = _spans(depth > 0)
+    between = [slice(end, start) for (_, end), (start, _) in pairwise(stands)]
+    swings = [rows for rows in between if depth[rows].min() < -LIFTED]
+    low = depth > -ABOVE
+    low[[rows.start + int(np.argmin(depth[rows])) for rows in swings]] = False
+    return [span for span in _spans(low) if (depth[slice(*span)] > 0).any()]
+
+
+def _spans(holds: np.ndarray) -> list[tuple[int, int]]:
+    """First row, and the one after the last, of every time that something holds."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], holds, [False]]).astype(int)))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def _whole(time: np.ndarray, depth: np.ndarray, first: int, last: int) -> bool:
