@@ -15,11 +15,8 @@ STAMP := $(VENV)/.setup-$(subst $(comma),-,$(EXTRAS))
 # jaxlib that constraints.txt pins (0.10): one that does not know a flag of XLA_FLAGS aborts.
 QUICK_COMPILE := --xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0 \
   --xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1
-# What a thread of the compiler frees stays for the next program: given back to the system and asked for anew it would be
-# cleared page by page each time, a twentieth of the processor time.
-KEEP_MEMORY := MALLOC_ARENA_MAX=1 MALLOC_TOP_PAD_=67108864 MALLOC_TRIM_THRESHOLD_=1000000000 MALLOC_MMAP_THRESHOLD_=1000000000
 # One thread for BLAS: two test processes with two each wait for one another.
-JAX_ENV := $(KEEP_MEMORY) OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 JAX_COMPILATION_CACHE_DIR="$(CURDIR)/.jax_cache" \
+JAX_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 JAX_COMPILATION_CACHE_DIR="$(CURDIR)/.jax_cache" \
   JAX_USE_SHARDY_PARTITIONER=0 JAX_TRACEBACK_IN_LOCATIONS_LIMIT=0 \
   XLA_FLAGS="--xla_cpu_multi_thread_eigen=false $(QUICK_COMPILE) $(XLA_FLAGS)"
 
