@@ -33,6 +33,7 @@ from softground.planning.size import size_of, walking_eps
 from softground.planning.solve import solve
 from softground.planning.stages import first_stages, near_stages, neighbour_stages
 from softground.planning.trajectory import Trajectory, desired_speed
+from softground.planning.transcription import Transcription
 from softground.planning.twin import in_space, twin_of
 from softground.robots import Robot
 from softground.robots.base import base_motion
@@ -41,8 +42,8 @@ from softground.robots.mirror import mirror_of
 from softground.simulation import Ground
 from softground.surfaces import Plane
 
-CLOSED = 1e-3
-"""1/s: rate of violation per step."""
+CLOSED = 5e-4
+"""Violation of a step's rows that a stride may lead to where it is repeated: half of what is tolerated."""
 TRIED = 3
 """Entries of the library from which a stride is made before it is searched for."""
 TURNED = np.deg2rad(5.0)
@@ -82,11 +83,12 @@ def from_library(one: GaitProblem, eps: float) -> Plan | None:
     """What the entries of the library that are nearest lead to; None where none of them leads to a stride."""
     plane = one.ground.surface
     angle = rise(plane) if isinstance(plane, Plane) else 0.0
+    found = []
     for known in near(one, angle)[:TRIED]:
-        found = from_known(one, known, angle, eps)
-        if closed(found):
-            return found
-    return None
+        found.append(from_known(one, known, angle, eps))
+        if closed(found[-1]):
+            return found[-1]
+    return next((one for one in found if one.report.status == "converged"), None)
 
 
 def from_twin(one: GaitProblem, twin: Robot, angle: float, eps: float, search: Search) -> Plan:
@@ -146,9 +148,15 @@ def _solved_near(problem: GaitProblem, guess: Trajectory, eps: float) -> Plan:
 
 
 def closed(stride: Plan) -> bool:
-    """Whether a stride is solved, so well that it can be repeated: a step makes up for what it fails to close."""
-    report = stride.report
-    return report.status == "converged" and report.violation <= CLOSED * stride.problem.dt
+    """Whether a stride is solved, so well that it can be repeated.
+
+    A step has to make up for what its end misses its start by; and the feet's twists are those of the trajectory then,
+    where the optimiser's own may differ from them by what a row tolerates, and forces with them.
+    """
+    if stride.report.status != "converged" or stride.report.violation > CLOSED * stride.problem.dt:
+        return False
+    again = Transcription(stride.problem)
+    return again.violation(again.unknowns(stride.trajectory, stride.eps), stride.eps) <= CLOSED
 
 
 @dataclass(frozen=True)

@@ -120,10 +120,11 @@ def metrics_row(metrics: GaitMetrics) -> Row:
 def planned_rows() -> list[Row]:
     """The planner's gait on the same sand: the paper's, and the stride that is shipped."""
     printed, problem = SLOPES[0.0], gaits.problem_on(Plane())
-    _, stride = library.near(problem, 0.0)[0]
+    found = next(iter(library.near(problem, 0.0)), None)
     assert printed is not None
+    assert found is not None
     paper = {"Mv (m/s)": printed.velocity_error, "Mc (1/s)": printed.cost, "cost of transport": printed.cost * 0.05}
-    return [{"": "planned, paper"} | paper, {"": "planned, here"} | metrics_row(gait_metrics(problem, stride))]
+    return [{"": "planned, paper"} | paper, {"": "planned, here"} | metrics_row(gait_metrics(problem, found[1]))]
 
 
 def checks(rows: dict[str, Row]) -> list[Check]:
