@@ -97,7 +97,7 @@ class Replanning(eqx.Module):
         problem, robot, trajectory = plan.problem, plan.problem.robot, plan.trajectory
         if not has_scalar_joints(robot):
             raise OptionError(f"re-planning needs a robot of slides and hinges, as planar ones are, got {robot.name}")
-        dynamics = ClosedForm(robot, problem.ground, problem.dt, collocation=problem.collocation)
+        dynamics = ClosedForm(robot, problem.ground, problem.dt, problem.collocation)  # pyright: ignore[reportCallIssue]
         if not isinstance(dynamics.feet_medium, WrenchSpace):
             raise MediumError(
                 f"re-planning is for granular ground, which has a strength, not {type(problem.ground.medium).__name__}"
