@@ -227,6 +227,8 @@ def replay(
     from softground.planning.replay import follower_of, replayed
     from softground.planning.survival import survival
 
+    if mpc and (ensemble is not None or walking):
+        raise OptionError("--mpc goes with pushes, another strength and driven feet, not with --ensemble or --walking")
     plan, seed = Plan.load(gait), seed or 0
     if through is not None and walking:
         walked = _walk_in_grains(plan, through, grains, beds, walk_seconds, feedback, eps)

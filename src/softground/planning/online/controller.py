@@ -27,7 +27,6 @@ from softground.arrays import Array
 from softground.control.posture import pd_gains
 from softground.errors import MediumError, OptionError
 from softground.media.wrench_space import WrenchSpace
-from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.feedback import Tolerances, costs_of, linearised, riccati
 from softground.planning.online.horizon import Guess, Horizon
@@ -98,8 +97,7 @@ class Replanning(eqx.Module):
         problem, robot, trajectory = plan.problem, plan.problem.robot, plan.trajectory
         if not has_scalar_joints(robot):
             raise OptionError(f"re-planning needs a robot of slides and hinges, as planar ones are, got {robot.name}")
-        form: type[Dynamics] = ClosedForm
-        dynamics = form(robot, problem.ground, problem.dt, problem.collocation)
+        dynamics = ClosedForm(robot, problem.ground, problem.dt, problem.collocation)  # pyright: ignore[reportCallIssue]
         if not isinstance(dynamics.feet_medium, WrenchSpace):
             raise MediumError(
                 f"re-planning is for granular ground, which has a strength, not {type(problem.ground.medium).__name__}"
