@@ -1,5 +1,7 @@
 """A robot on grains: what it weighs is carried, turns short enough change nothing, and what cannot be is refused."""
 
+from dataclasses import replace
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -56,6 +58,11 @@ def test_grains_carry_the_robot(pressed):
     assert force.max() > 0.5 * mass * 9.81  # it stood on them
     assert (force[run["depth"].values[:, 0] < -0.03] == 0).all()  # nothing pushes from afar
     assert -0.02 < run["depth"].values[:, 0].max() < 0.12
+    assert walked.ended.startswith("fallen: the centre of mass")  # pressed down to half of its height
+    shorter = replace(walked, grains=walked.grains.isel(time=slice(200)))  # both are measured over the time in grains
+    law, grains = shorter.row().values()
+    assert law["seconds"] == grains["seconds"] == pytest.approx(0.199)
+    assert law["way (m)"] == pytest.approx(float(np.diff(walked.law["center_of_mass"].values[[0, 199], 0])[0]))
     assert set(walked.row()) == {"law", "grains"}
     assert np.isfinite(list(walked.differences().values())).all()
 

@@ -339,10 +339,11 @@ def _walk_in_grains(
 def _print_walk(gait: Path, walked: WalkedInGrains, out: Path, as_json: bool) -> None:
     rows, apart = walked.row(), walked.differences()
     if as_json:
-        print(json.dumps(rows | {"differences": apart, "run_file": str(out)}))
+        print(json.dumps(rows | {"differences": apart, "ended": walked.ended, "run_file": str(out)}))
         return
     print_rows(f"{gait}: the walk on its own law, and in grains", rows)
-    print_pairs("", {f"{name.split(' (')[0]} differs by": f"{100 * share:.0f} %" for name, share in apart.items()})
+    differs = {f"{name.split(' (')[0]} differs by": f"{100 * share:.0f} %" for name, share in apart.items()}
+    print_pairs("", differs | {"in grains it": walked.ended})
 
 
 strides = typer.Typer(help="Libraries of strides, from which plans start.", no_args_is_help=True)

@@ -50,7 +50,7 @@ def outcome_of(
     clear, mass = in_the_air(simulator, state, control, groups, kin, placed)
 
     def solved(contacts: tuple[Contacts, ...]) -> Outcome:
-        return _solved(simulator, state, groups, placed, replace(clear, contacts=contacts), mass)
+        return _solved(simulator, state, replace(clear, contacts=contacts), mass)
 
     return bodies_if_near(
         simulator.robot, simulator.solver, groups, kin, state.v, placed, state.memory, solved, simulator.dt
@@ -68,14 +68,22 @@ def bodies_if_near(
     solved: Callable[[tuple[Contacts, ...]], Outcome],
     dt,
 ) -> Outcome:
-    """What comes of a step: `solved(contacts)`, with the contacts of the first groups. Bodies come in if one of them is
-    near the ground, and what they meet there is only then looked at.
+    """What comes of a step: `solved(contacts)`, with the contacts of the first groups, and what the ground remembers of
+    it. Bodies come in if one of them is near the ground, and what they meet there is only then looked at.
 
     In a batch on an accelerator (`BatchNewton`) both would be computed, so there they are never left out.
     """
     feet, bodies = split(groups)
+
+    def with_memory(found: Outcome, of: slice, contacts: tuple[Contacts, ...]) -> Outcome:
+        """With what the ground remembers of these groups, before what it does of later ones."""
+        these = zip(groups[of], placed[of], memory[of], contacts[of], found.twists[of], strict=True)
+        after = tuple(group.remember(one, before, own, moved, dt) for group, one, before, own, moved in these)
+        return found._replace(memory=after + found.memory)
+
     if not bodies or isinstance(solver, BatchNewton):
-        return solved(contacts_of(robot, groups, kin, placed, memory, dt))
+        contacts = contacts_of(robot, groups, kin, placed, memory, dt)
+        return with_memory(solved(contacts), slice(None), contacts)
 
     beside = zip(bodies, placed[len(feet) :], strict=True)
     near = [jnp.any(group.near(robot, kin, v, one, dt)) for group, one in beside]
@@ -88,7 +96,7 @@ def bodies_if_near(
             twists=found.twists + rest,
             guess=found.guess + rest,
             wrenches=found.wrenches + rest,
-            memory=found.memory + left,
+            memory=left,
         )
 
     def up_to(ends: list[int], contacts: tuple[Contacts, ...] = ()) -> Outcome:
@@ -96,10 +104,12 @@ def bodies_if_near(
         first, *later = ends
         added = slice(len(contacts), first)
         contacts += contacts_of(robot, groups[added], kin, placed[added], memory[added], dt)
-        if not later:
-            return solved(contacts)
-        touches = reduce(jnp.logical_or, near[first - len(feet) :])
-        return jax.lax.cond(touches, lambda: up_to(later, contacts), lambda: without(contacts))
+        if later:
+            touches = reduce(jnp.logical_or, near[first - len(feet) :])
+            found = jax.lax.cond(touches, lambda: up_to(later, contacts), lambda: without(contacts))
+        else:
+            found = solved(contacts)
+        return with_memory(found, added, contacts)
 
     ends = {len(feet) + sum(group.above_feet < end for group in bodies) for end in range(FAR + 2)}
     return up_to(sorted(ends))
@@ -110,31 +120,15 @@ def _untouched(group: Group, memory: Any) -> Any:
     return group.untouched(memory)
 
 
-def _solved(
-    simulator: Simulator, state: State, groups: tuple[Group, ...], placed, problem: StepProblem, mass
-) -> Outcome:
-    """What comes of a step in which the first groups, those of the problem, may touch the ground."""
-    touching = len(problem.contacts)
-    solution = solve(problem, Guess(state.v, state.twists[:touching]), simulator.solver)
+def _solved(simulator: Simulator, state: State, problem: StepProblem, mass: Float[Array, "nv nv"]) -> Outcome:
+    """What comes of a step in which the groups of the problem may touch the ground, but for what it remembers."""
+    solution = solve(problem, Guess(state.v, state.twists[: len(problem.contacts)]), simulator.solver)
     velocity, twists = solution.velocity, solution.twists
     if simulator.grain_inertia is not None:
         impulse = problem.dt * problem.generalised(solution.wrenches, solution.joint_force)
         velocity = solve_spd(mass, problem.momentum + impulse)
         twists = problem.twists(velocity)
-    memory = remembered(groups[:touching], placed[:touching], state.memory, problem, twists)
-    return Outcome(
-        velocity, twists, solution.twists, solution.wrenches, memory, solution.iterations, solution.converged
-    )
-
-
-def remembered(groups: tuple[Group, ...], placed, memory, problem: StepProblem, twists: Vectors) -> tuple[Any, ...]:
-    """What the ground remembers of these groups after a step with these twists."""
-    return tuple(
-        group.remember(one, before, contacts, moved, problem.dt)
-        for group, one, before, contacts, moved in zip(
-            groups, placed, memory[: len(groups)], problem.contacts, twists, strict=True
-        )
-    )
+    return Outcome(velocity, twists, solution.twists, solution.wrenches, (), solution.iterations, solution.converged)
 
 
 def problem_of(

@@ -189,9 +189,16 @@ class WalkedInGrains:
     law: Run
     grains: Run
 
+    @property
+    def ended(self) -> str:
+        """How the walk in grains ended: "finished", or why it did not."""
+        return str(self.grains.attrs["ended"])
+
     def row(self) -> dict[str, dict[str, float]]:
-        """Way (m), mean depth of the feet that are in the ground (m), and whether it fell, of both."""
-        return {name: _measured(run) for name, run in (("law", self.law), ("grains", self.grains))}
+        """Way (m), mean depth of the feet that are in the ground (m), and whether it fell, of both, over the time that
+        the robot walked in grains."""
+        law = self.law.isel(time=slice(len(self.grains["time"])))
+        return {name: _measured(run) for name, run in (("law", law), ("grains", self.grains))}
 
     def differences(self) -> dict[str, float]:
         """Of the grains' way and depth from the law's, relative to the law's."""
@@ -206,7 +213,7 @@ def _measured(run: Run) -> dict[str, float]:
         "depth (m)": float(depth[depth > 0].mean()) if (depth > 0).any() else 0.0,
         "deepest (m)": float(depth.max()),
         "load (N)": float(run["wrench_world"].values[..., 2].sum(1).mean()),
-        "seconds": float(run["time"].values[-1] - run["time"].values[0]),
+        "seconds": float(np.ptp(run["time"].values)),
         "fell": float(run.fall() is not None),
     }
 

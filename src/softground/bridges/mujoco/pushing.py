@@ -24,9 +24,8 @@ from softground.contact.guess import KEPT, Guess
 from softground.contact.newton import Newton
 from softground.contact.problem import Contacts, StepProblem, product
 from softground.contact.solve import solve
-from softground.media.base import FootInGround
 from softground.simulation.groups import Group, in_order
-from softground.simulation.outcome import Outcome, bodies_if_near, remembered, split
+from softground.simulation.outcome import Outcome, bodies_if_near, split
 from softground.surfaces import Surface
 
 
@@ -111,7 +110,7 @@ def push(touching: Touching, given: Given) -> Push:
         momentum = momentum - given.dt * joints.response(given.reference)[0]
 
     def solved(contacts: tuple[Contacts, ...]) -> Outcome:
-        return _solved(touching, given, placed, StepProblem(metric, momentum, contacts, joints, given.dt))
+        return _solved(touching, given, StepProblem(metric, momentum, contacts, joints, given.dt))
 
     outcome = bodies_if_near(
         carrier, touching.solver, groups, pose, given.velocity, placed, given.memory.ground, solved, given.dt
@@ -188,14 +187,11 @@ def beginning(
     return Beginning(rows - held + wanted, wanted)
 
 
-def _solved(touching: Touching, given: Given, placed: list[FootInGround], problem: StepProblem) -> Outcome:
-    """What comes of a step in which the first groups, those of the problem, may touch the ground."""
-    count = len(problem.contacts)
-    found = solve(problem, Guess(given.reference, given.memory.twists[:count]), touching.solver)
-    memory = remembered(touching.groups[:count], placed[:count], given.memory.ground, problem, found.twists)
-    return Outcome(
-        found.velocity, found.twists, found.twists, found.wrenches, memory, found.iterations, found.converged
-    )
+def _solved(touching: Touching, given: Given, problem: StepProblem) -> Outcome:
+    """What comes of a step in which the groups of the problem may touch the ground, but for what it remembers."""
+    guess = Guess(given.reference, given.memory.twists[: len(problem.contacts)])
+    found = solve(problem, guess, touching.solver)
+    return Outcome(found.velocity, found.twists, found.twists, found.wrenches, (), found.iterations, found.converged)
 
 
 def untouched(touching: Touching, pose: Pose) -> Memory:
