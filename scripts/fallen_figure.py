@@ -17,7 +17,7 @@ OUT = Path(__file__).parents[1] / "docs" / "images" / "fallen.png"
 SECONDS, SIZE = 2.5, (640, 480)
 
 robot = sg.Robot.load("g1", contacts="all")
-figure, axes = plt.subplots(1, 2, figsize=(12.8, 3.0))
+figure, axes = plt.subplots(1, 2, figsize=(12.8, 2.6))
 for one, (name, ground) in zip(axes, {"sand": sg.sand(), "foam": sg.foam()}.items(), strict=True):
     simulator = sg.Simulator(robot, ground.on_any_side())
     start = random_start(simulator, np.random.default_rng([0, 2]))
