@@ -36,7 +36,7 @@ class ForwardSpeed:
     weight: float = 100.0
 
     def blocks(self, problem: GaitProblem, layout: Layout) -> list[Block]:
-        column = layout.v_at(np.arange(problem.counted_knots))[:, [base_motion(problem.robot).forward_v]]
+        column = layout.v_at(np.arange(problem.counted_knots(layout.knots)))[:, [base_motion(problem.robot).forward_v]]
         return [Affine("speed", column, self.weight**0.5 * np.eye(1), np.array([-(self.weight**0.5) * self.speed]))]
 
 
@@ -49,7 +49,7 @@ class BaseAttitude:
 
     def blocks(self, problem: GaitProblem, layout: Layout) -> list[Block]:
         base = base_motion(problem.robot)
-        columns = layout.q_at(np.arange(problem.counted_knots))[:, list(base.attitude_q)]
+        columns = layout.q_at(np.arange(problem.counted_knots(layout.knots)))[:, list(base.attitude_q)]
         size = len(base.attitude_q)
         reference = np.zeros(size)
         reference[size // 2] = self.pitch
@@ -66,7 +66,7 @@ class BaseHeight:
 
     def blocks(self, problem: GaitProblem, layout: Layout) -> list[Block]:
         base = base_motion(problem.robot)
-        columns = layout.q_at(np.arange(problem.counted_knots))[:, [base.forward_q, base.up_q]]
+        columns = layout.q_at(np.arange(problem.counted_knots(layout.knots)))[:, [base.forward_q, base.up_q]]
         return [HeightResidual(columns, problem.ground.surface, self.height, self.weight**0.5)]
 
 

@@ -69,10 +69,9 @@ class GaitProblem:
         """Duration."""
         return (self.knots - 1) * self.dt
 
-    @property
-    def counted_knots(self) -> int:
-        """How many knots costs are for: in a cycle the last state is the first one again, and is counted once."""
-        return self.knots - any(isinstance(one, Cycle) for one in self.constraints)
+    def counted_knots(self, knots: int) -> int:
+        """How many of so many knots costs are for: in a cycle the last state is the first one again, counted once."""
+        return knots - any(isinstance(one, Cycle) for one in self.constraints)
 
 
 PERIOD = 60
