@@ -60,9 +60,8 @@ class Memory(NamedTuple):
 class Replanning(eqx.Module):
     """Controller: plans the next steps anew at every knot of a plan.
 
-    >>> import softground as sg
-    >>> sg.planning.Replanning.__mro__[1].__name__  # for Simulator.run: Replanning.of(plan, 0.002)
-    'Module'
+    controller = Replanning.of(plan, 0.002)  # s, of the simulator's step
+    run = simulator.run(controller, seconds=9.0, state=start)
     """
 
     joints: TrackJoints
