@@ -6,7 +6,7 @@ linearly", "a significant jump at the late-stance when the foot started to pull 
 *Where a stance ends* decides two of the three. By the gait's clock it ends when the other foot touches down; this foot
 is as deep as ever then, and is pulled off in the first fifth of the next stance. "When the foot started to pull off"
 belongs to a stance that lasts until the foot has left the ground: `until_left`. Both are counted. (The second was put
-down after the first had failed, before its own numbers were looked at at other speeds than 0.2 m/s.)
+down after the first had failed, and its numbers at all speeds had been looked at before.)
 """
 
 from __future__ import annotations
