@@ -11,8 +11,8 @@ import numpy as np
 
 from softground.media import Elements
 from softground.validation import calibrate
-from softground.validation.grains import FAST, FIT, JUDGE, PRINTS, SECOND_JUDGE, SLOW, START, judged_law, laws, parallel
-from softground.validation.pushes import Pushes
+from softground.validation.grains import FAST, FIT, JUDGE, PRINTS, SECOND_JUDGE, SLOW, START, judged_law, laws
+from softground.validation.pushes import Pushes, parallel
 from softground.validation.second_steps import fresh_line, read_second_steps, second_push
 
 SHOWN = {

@@ -13,7 +13,7 @@ from softground.errors import FileFormatError
 from softground.media import Elements, Resistive
 from softground.robots.shapes import Box
 from softground.terrain import Footprints
-from softground.validation import calibrate, grains
+from softground.validation import calibrate, grains, without_echo
 from softground.validation.over_beds import ratio_of_errors
 from softground.validation.pushes import Pushes, parallel_body, push_wrenches, write_pushes
 from softground.validation.second_steps import fresh_line, read_second_steps, second_push, volume_lost
@@ -171,3 +171,18 @@ def test_the_command_prints_json(monkeypatch):
     (rows,) = json.loads(result.stdout).values()
     assert rows[0]["model"] == "the grains"
     assert 0.5 < rows[0]["errors"]["oblique"] < rows[0]["errors"]["down"] < 0.95
+
+
+def test_fast_pushes_are_judged_before_an_echo_and_inertia_helps():
+    """No row lies beyond 40 ms of way; a factor fitted in one bed brings errors at 1 and 2 m/s in the other within 20 %."""
+    judge = Pushes.read(rig=without_echo.RIG, beds=(without_echo.JUDGE,))
+    for name, case in without_echo._windows(judge).items():
+        assert len(case.depth) > 0, name
+        assert case.depth.min() >= without_echo.FIRST - 1e-9
+        if "0.1" not in name:
+            assert case.depth.max() <= without_echo.BEFORE_ECHO * case.speed.max() + 1e-9
+    rows = without_echo.without_echo()
+    none, *_, fitted = (row.errors for row in rows)
+    assert none["0.5 m/s"] < none["1 m/s"] < none["2 m/s"]
+    assert fitted["1 m/s"] < 0.2 < none["1 m/s"]
+    assert fitted["2 m/s"] < 0.2 < none["2 m/s"]

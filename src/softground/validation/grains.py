@@ -12,13 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from softground.media import Elements, Medium, Resistive
-from softground.robots.shapes import Box
 from softground.terrain import Footprints
 from softground.validation.calibration import calibrate
 from softground.validation.over_beds import ratio_of_errors
-from softground.validation.pushes import Pushes, parallel_body
+from softground.validation.pushes import Pushes, parallel
 from softground.validation.report import NOTHING, Row
 from softground.validation.second_steps import SecondSteps, fresh_line, read_second_steps, second_push, volume_lost
+from softground.validation.without_echo import without_echo
 
 FIT, JUDGE = (1, 2, 3, 4), (5, 6, 7, 8)
 SLOW, FAST = 0.1, (0.5, 1.0, 2.0)
@@ -33,7 +33,7 @@ REPOSE = 0.418
 START = 0.2  # N/cm3
 VARIANTS = ("wider", "smoother", "finer", "stiffer")
 """Rigs that differ in one thing: box, friction of the grains, their radius (and the box), their modulus."""
-ENTRIES = {"as planned": JUDGE, "wider": (1,), "stiffer": (1,)}
+ENTRIES = {"as planned": JUDGE, "wider": (1,), "stiffer": (1,), "tall": (21, 22)}
 DEPTHS = 0.005
 """Rigs of which the force is shown by depth, and how far apart, m."""
 SECOND_JUDGE = (5, 6, 7)
@@ -72,6 +72,9 @@ def grains_tables() -> dict[str, list[Row]]:
     fit, judge = replace(fit, surface=felt), replace(judge, surface=felt)
     tables["the same, ground taken to begin higher"] = by_speed(fit, judge, Pushes.relative_error)
     tables["mean force over that of the grains, ground taken to begin higher"] = by_speed(fit, judge, mean_ratio)
+    tables["by speed in beds too deep for an echo: rms error over rms force, and mean force over the grains'"] = (
+        without_echo()
+    )
     tables["second step: rms error over mean force of fresh ground"] = second_steps()
     return tables
 
@@ -99,12 +102,6 @@ def laws() -> dict[str, Medium]:
 def grown(data: Pushes) -> Pushes:
     """With the ground a grain's radius higher: a foot touches grains that far from their middles."""
     return replace(data, surface=-data.radius)
-
-
-def parallel(data: Pushes) -> Pushes:
-    """With the foot larger by a grain's radius on all sides, for laws that feel all of its surface."""
-    assert isinstance(data.foot, Box)
-    return replace(data, foot=parallel_body(data.foot, data.radius))
 
 
 def laws_of_surfaces() -> dict[str, Medium]:

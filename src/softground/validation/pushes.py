@@ -151,6 +151,12 @@ def parallel_body(foot: Box, distance: float) -> ConvexMesh:
     return ConvexMesh(tuple(map(tuple, np.unique(points.round(9), axis=0).tolist())))
 
 
+def parallel(data: Pushes) -> Pushes:
+    """With the foot larger by a grain's radius on all sides, for laws that feel all of its surface."""
+    assert isinstance(data.foot, Box)
+    return replace(data, foot=parallel_body(data.foot, data.radius))
+
+
 def push_wrenches(medium: Medium, foot: Shape, tilt: float, direction: float, speed: float, depth: np.ndarray):
     """Planar wrenches (n, 3) at depths (n,) on a foot that comes down from above the surface as `Pushes` says."""
     above = foot.extent[0] / 2 * abs(np.sin(tilt)) + 2 * STEP

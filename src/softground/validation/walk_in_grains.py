@@ -44,6 +44,8 @@ from softground.validation.through_grains import HEADROOM, ROOM, SHANK, refuse_t
 
 PERIOD = 1e-3
 """Of a turn, s."""
+LONG = replace(ROOM, length=0.9)
+"""Room for a foot that drags through the ground as it swings."""
 GLIDES, FARTHEST = 0.1, 0.15
 """For how long (s) a foot goes on as it comes down, and how far (m) at most, until half of its way in the grains."""
 LOOK_EVERY = 10
@@ -225,7 +227,7 @@ def walk_in_grains(
     seconds: float,
     grains: Grains,
     seeds: Sequence[int] = (11, 12),
-    container: Container = ROOM,
+    container: Container = LONG,
     on_turn: Callable[[float], None] = lambda time: None,
 ) -> WalkedInGrains:
     """A planar walk on level ground, on the simulator's own law and in grains, from one state.
