@@ -174,7 +174,7 @@ def test_the_command_prints_json(monkeypatch):
 
 
 def test_fast_pushes_are_judged_before_an_echo_and_inertia_helps():
-    """No row lies beyond 40 ms of way; a factor fitted in one bed brings errors at 1 and 2 m/s in the other within 20 %."""
+    """No row lies beyond 40 ms of way; a factor fitted in one bed brings the other's errors within 20 % (1, 2 m/s)."""
     judge = Pushes.read(rig=without_echo.RIG, beds=(without_echo.JUDGE,))
     for name, case in without_echo._windows(judge).items():
         assert len(case.depth) > 0, name
