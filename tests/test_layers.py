@@ -57,3 +57,14 @@ def test_imports_go_down_only(part):
             others = {other for other in imported_parts(path) - {part} if (part, other) not in UPWARD}
             wrong = {other for other in others if LEVEL[other] >= LEVEL[part]}
             assert not wrong, f"{path.relative_to(PACKAGE)} imports {sorted(wrong)}, not below {part}"
+
+
+def test_nothing_is_pickled():
+    """Files from elsewhere, and those of a cache, are data: no module of ours imports what makes objects of them."""
+    makers = {"pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib", "serialize_executable"}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = {part for alias in node.names for part in alias.name.split(".")}
+                names |= set((getattr(node, "module", None) or "").split("."))
+                assert not names & makers, f"{path} imports {', '.join(names & makers)}"

@@ -4,6 +4,7 @@ from collections import OrderedDict
 from dataclasses import replace
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.sparse import coo_matrix
@@ -11,7 +12,7 @@ from scipy.sparse import coo_matrix
 from softground.contact.feet import feet_along
 from softground.papers.zhu2021.wavy import block_below
 from softground.planning import programs, transcription
-from softground.planning.blocks import Block, generic
+from softground.planning.blocks import Block, Pattern, generic
 from softground.planning.costs import ForwardSpeed
 from softground.planning.dynamics.bilevel import Bilevel
 from softground.planning.guesses import random_unknowns
@@ -115,11 +116,36 @@ def test_what_is_kept_is_read_again(tmp_path, monkeypatch):
     monkeypatch.setenv("SOFTGROUND_CACHE", str(tmp_path))
     twice = [Kept("a test").program("sum", lambda x, y: [x + y, x * y])(np.arange(3.0), 2.0) for _ in range(2)]
     np.testing.assert_array_equal(*(np.stack(one) for one in twice))
-    assert Kept("a test").found("pattern", lambda: [1, 2]) == [1, 2]
-    assert Kept("a test").found("pattern", lambda: 1 / 0) == [1, 2]
+    patterns = [Pattern(3, np.array([0, 2]), np.array([1, 1])), Pattern(1, np.array([0]), np.array([4]))]
+    for make in (lambda: patterns, lambda: 1 / 0):
+        for one, other in zip(Kept("a test").found("pattern", Pattern, make), patterns, strict=True):
+            assert one.n_rows == other.n_rows
+            np.testing.assert_array_equal(one.row, other.row)
+            np.testing.assert_array_equal(one.column, other.column)
     for file in tmp_path.rglob("*.plan"):
         file.write_bytes(b"damaged")
-    assert Kept("a test").found("pattern", lambda: [3]) == [3]
+    assert Kept("a test").found("pattern", Pattern, lambda: []) == []
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: x * y,
+        lambda x, y: {"sum": [x + y], "rest": (jnp.sin(x), {"y": y})},
+        lambda x, y: (x,),  # one argument is not needed
+    ],
+    ids=["array", "nested", "unused"],
+)
+def test_programs_from_disk_return_what_they_returned(function, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOFTGROUND_CACHE", str(tmp_path))
+    jax.config.update("jax_enable_compilation_cache", False)  # what JAX's own cache has is not kept a second time
+    try:
+        fresh, loaded = (Kept("forms").program("any", function)(np.arange(3.0), 2.0) for _ in range(2))
+    finally:
+        jax.config.update("jax_enable_compilation_cache", True)
+    assert list(tmp_path.rglob("*.plan"))
+    assert jax.tree.structure(fresh) == jax.tree.structure(loaded)
+    jax.tree.map(np.testing.assert_array_equal, fresh, loaded)
 
 
 def test_patterns_are_found_with_every_foot_in_the_ground():

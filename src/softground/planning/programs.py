@@ -111,16 +111,16 @@ class Programs:
 
     @cached_property
     def constraint_patterns(self) -> list[Pattern]:
-        return self._kept.found("constraint patterns", lambda: self._patterns(self._constraint_slopes))
+        return self._kept.found("constraint patterns", Pattern, lambda: self._patterns(self._constraint_slopes))
 
     @cached_property
     def cost_patterns(self) -> list[Pattern]:
-        return self._kept.found("cost patterns", lambda: self._patterns(self._cost_slopes))
+        return self._kept.found("cost patterns", Pattern, lambda: self._patterns(self._cost_slopes))
 
     @cached_property
     def curvature_plans(self) -> list[CurvaturePlan]:
         """For each block of constraints, which directions tell its Hessian."""
-        return self._kept.found("curvature plans", self._curvature_plans)
+        return self._kept.found("curvature plans", CurvaturePlan, self._curvature_plans)
 
     def _patterns(self, slopes: Callable) -> list[Pattern]:
         typical = leaves_of(generic(self._numbers))
