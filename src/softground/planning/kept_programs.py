@@ -67,10 +67,11 @@ class Kept:
             compiled, targets, again = _machine_code(function, arguments)
             fresh.append(compiled)
             form = _form(jax.tree.unflatten(compiled.out_tree, range(compiled.out_tree.num_leaves)))
-            if again or form is None:
+            executable = compiled.runtime_executable()
+            if again or form is None or executable is None:
                 raise _Unkeepable
             head = json.dumps({"targets": sorted(targets), "form": form}).encode()
-            return len(head).to_bytes(8, "little") + head + compiled.runtime_executable().serialize()
+            return len(head).to_bytes(8, "little") + head + executable.serialize()
 
         try:
             content = self._bytes(name, make)
@@ -146,7 +147,8 @@ def _as_array(leaf: Any) -> Any:
 
 
 class _Unkeepable(Exception):
-    """A program that JAX has read from its own cache: it runs, but cannot be written a second time."""
+    """A program that JAX has read from its own cache, or whose results are in parts of another form: it runs, but cannot
+    be written."""
 
 
 def _machine_code(function: Callable, arguments: tuple) -> tuple[jax.stages.Compiled, set[str], bool]:
