@@ -147,8 +147,7 @@ def _as_array(leaf: Any) -> Any:
 
 
 class _Unkeepable(Exception):
-    """A program that JAX has read from its own cache, or whose results are in parts of another form: it runs, but cannot
-    be written."""
+    """A program that JAX has read from its own cache, or whose results are held otherwise: it runs, and is not kept."""
 
 
 def _machine_code(function: Callable, arguments: tuple) -> tuple[jax.stages.Compiled, set[str], bool]:
