@@ -15,22 +15,17 @@ from softground.media import Elements, Medium, Resistive
 from softground.terrain import Footprints
 from softground.validation.calibration import calibrate
 from softground.validation.over_beds import ratio_of_errors
-from softground.validation.pushes import Pushes, parallel
+from softground.validation.pushes import FAST, REPOSE, ROUNDED, SLOW, START, Pushes, parallel
 from softground.validation.report import NOTHING, Row
 from softground.validation.second_steps import SecondSteps, fresh_line, read_second_steps, second_push, volume_lost
 from softground.validation.without_echo import without_echo
 
 FIT, JUDGE = (1, 2, 3, 4), (5, 6, 7, 8)
-SLOW, FAST = 0.1, (0.5, 1.0, 2.0)
-"""Of the foot, m/s."""
 DEEP_ENOUGH = 0.01
 """Where forces by speed are compared: the sole's centre is so deep (m) or deeper."""
 LENGTH, LEVEL, VERTICAL = 0.007, 0.57, 0.06
 """How beads of 1 cm follow a foot, and what is left of their stress in level motion: found for another foot in other
 beds (docs/zhu2019.md)."""
-REPOSE = 0.418
-"""Angle of repose of such beads, read off the surface around a print in other beds, rad (`PRINTS`)."""
-START = 0.2  # N/cm3
 VARIANTS = ("wider", "smoother", "finer", "stiffer")
 """Rigs that differ in one thing: box, friction of the grains, their radius (and the box), their modulus."""
 ENTRIES = {"as planned": JUDGE, "wider": (1,), "stiffer": (1,), "tall": (21, 22)}
@@ -40,8 +35,6 @@ SECOND_JUDGE = (5, 6, 7)
 UNSEEN = (9, 10, 11)
 """Beds that were poured when all of this was done, of which a law was set down before (`judged_law`)."""
 JUDGED = "elements that follow, plane law, and bear"
-ROUNDED = 160
-"""Elements of a foot with rounded edges: with twice as many errors change by 0.002."""
 DIRECTIONS = {"down": False, "oblique": True}
 PRINTS = Footprints(rim=-0.464, repose=REPOSE, rim_width=2.4, walls=1.0, length=0.02, firm=0.9, cell=0.01, every=1)
 """As identified in beds 1 and 2 by `scripts/identify_footprints.py`: loose beads are compacted around a print too."""
@@ -71,10 +64,11 @@ def grains_tables() -> dict[str, list[Row]]:
     tables["by speed: rms error over rms force"] = by_speed(fit, judge, Pushes.relative_error)
     fit, judge = replace(fit, surface=felt), replace(judge, surface=felt)
     tables["the same, ground taken to begin higher"] = by_speed(fit, judge, Pushes.relative_error)
-    tables["mean force over that of the grains, ground taken to begin higher"] = by_speed(fit, judge, mean_ratio)
-    tables["by speed in beds too deep for an echo: rms error over rms force, and mean force over the grains'"] = (
-        without_echo()
+    tables["mean force over that of the grains, ground taken to begin higher"] = by_speed(
+        fit, judge, Pushes.force_ratio
     )
+    title = "by speed in beds too deep for an echo: rms error over rms force, and mean force over the grains'"
+    tables[title] = without_echo()
     tables["second step: rms error over mean force of fresh ground"] = second_steps()
     return tables
 
@@ -255,11 +249,6 @@ def by_depth() -> list[Row]:
             }
             rows.append(Row(f"{rig}, {_speed(speed)}", factors, 0, NOTHING, GRAINS))
     return rows
-
-
-def mean_ratio(case: Pushes, medium: Medium) -> float:
-    """Mean upward force by a medium over that of the grains."""
-    return float(case.predict(medium)[:, 1].mean() / case.measured[:, 1].mean())
 
 
 def by_speed(fit: Pushes, judge: Pushes, measure) -> list[Row]:

@@ -20,6 +20,14 @@ from softground.validation.base import Measurements
 
 SHIPPED = files("softground") / "validation" / "data" / "pushes.csv"
 COLUMNS = ("rig", "bed", "tilt_rad", "direction_rad", "speed_m_s", "depth_m", "fx_n", "fz_n", "ty_nm")
+SLOW, FAST = 0.1, (0.5, 1.0, 2.0)
+"""Of the feet in the records, m/s."""
+START = 0.2
+"""Scale of grains with which fits begin, N/cm3."""
+REPOSE = 0.418
+"""Angle of repose of such beads, read off the surface around a print in other beds, rad."""
+ROUNDED = 160
+"""Elements of a foot with rounded edges: with twice as many errors change by 0.002."""
 STEP = 2.5e-4
 """Way down between two predictions, m."""
 ARM = 0.1
@@ -123,6 +131,10 @@ class Pushes(Measurements):
         weight = np.array([1.0, 1.0, 1 / ARM])
         error = weight * (self.predict(medium) - self.measured)
         return float(np.sqrt((error**2).sum() / ((weight * self.measured) ** 2).sum()))
+
+    def force_ratio(self, medium: Medium) -> float:
+        """Mean upward force by a medium over that of the grains."""
+        return float(self.predict(medium)[:, 1].mean() / self.measured[:, 1].mean())
 
     def relative_spread(self) -> float:
         """The same of one bed about the mean of all."""

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 from softground.media import Elements, Medium
 from softground.validation.calibration import calibrate
-from softground.validation.pushes import Pushes, parallel
+from softground.validation.pushes import FAST, REPOSE, ROUNDED, SLOW, START, Pushes, parallel
 from softground.validation.report import Row
 
 RIG, FIT, JUDGE = "tall", 21, 22
-SLOW, FAST = 0.1, (0.5, 1.0, 2.0)
-"""Of the foot, m/s."""
 FIRST, BEFORE_ECHO, CONE = 0.01, 0.04, 0.052
 """From which depth on (m), until when (s), and the depth at which the cone of the added mass is complete (m)."""
-START, REPOSE, ROUNDED = 0.2, 0.418, 160
-"""Scale to begin with (N/cm3), angle of repose of such beads (rad), elements of a foot with rounded edges."""
 
 
 def without_echo() -> list[Row]:
@@ -59,10 +55,5 @@ def _windows(data: Pushes) -> dict[str, Pushes]:
 
 def _errors(cases: dict[str, Pushes], medium: Medium) -> dict[str, float]:
     errors = {name: case.relative_error(medium) for name, case in cases.items()}
-    ratio = {f"force, {name}": _force_ratio(case, medium) for name, case in cases.items()}
+    ratio = {f"force, {name}": case.force_ratio(medium) for name, case in cases.items()}
     return errors | ratio
-
-
-def _force_ratio(case: Pushes, medium: Medium) -> float:
-    """Mean upward force by a medium over that of the grains."""
-    return float(case.predict(medium)[:, 1].mean() / case.measured[:, 1].mean())
