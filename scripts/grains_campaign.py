@@ -47,7 +47,7 @@ def rig_of(material: str) -> DemRig:
 
 @dataclass(frozen=True)
 class Job:
-    """A run, and where its wrench goes: a material's campaign, or a variant of it."""
+    """A run, and where its wrench goes: a campaign, or a variant of it."""
 
     material: str
     variant: str
@@ -109,19 +109,17 @@ def jobs() -> list[Job]:
 
 
 class Results:
-    """Wrenches of finished runs, and the files that hold them."""
+    """Wrenches of finished runs, and the files that hold them: a folder for each campaign, by name."""
 
-    def __init__(self, out: Path, known: list[Path]):
+    def __init__(self, out: Path, known: list[Path], campaigns: dict[str, Manifest]):
         self.out = out
         self.packed: dict[str, dict[str, PackedRun]] = {}
-        for material in MATERIALS:
-            Manifest.of(rig_of(material), GRID, material).settle(out / material)
-            here = [out, *(folder for folder in known if (folder / material / FILE).exists())]
+        for name, manifest in campaigns.items():
+            manifest.settle(out / name)
+            here = [out, *(folder for folder in known if (folder / name / FILE).exists())]
             for folder in here:
-                Manifest.read(folder / material).settle(out / material)
-            self.packed[material] = {
-                name: run for folder in here for name, run in read_packed(folder / material / FILE).items()
-            }
+                Manifest.read(folder / name).settle(out / name)
+            self.packed[name] = {run: one for folder in here for run, one in read_packed(folder / name / FILE).items()}
         self.variants: dict[tuple, list] = {}
         for folder in [out, *known]:
             if (path := folder / "convergence.csv").exists():
@@ -147,7 +145,8 @@ class Results:
             write_packed(self.out / material / FILE, runs)
         head = "material,variant,run,fx_n,fy_n,fz_n,tx_nm,ty_nm,tz_nm,computing_s"
         lines = [head, *(",".join([*key, *values]) for key, values in sorted(self.variants.items()))]
-        write_whole(self.out / "convergence.csv", lambda file: file.write_text("\n".join(lines) + "\n"))
+        if self.variants:
+            write_whole(self.out / "convergence.csv", lambda file: file.write_text("\n".join(lines) + "\n"))
         self.saved = time.monotonic()
 
 
@@ -221,17 +220,29 @@ def order_of(todo: list[Job]):
     return lambda job: rank[job.key]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options_of(description: str | None) -> argparse.ArgumentParser:
+    """What all campaigns of this kind are told on the command line."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("campaigns"))
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--known", type=Path, nargs="*", default=[])
+    return parser
+
+
+def main() -> None:
+    parser = options_of(__doc__)
     parser.add_argument("--materials", nargs="+", choices=MATERIALS, default=MATERIALS, help="those to make runs of")
     options = parser.parse_args()
-    results = Results(options.out, options.known)
-    todo = [job for job in jobs() if job.material in options.materials and not results.has(job)]
-    print(f"{len(jobs())} runs, {len(todo)} to make", flush=True)
+    campaigns = {material: Manifest.of(rig_of(material), GRID, material) for material in MATERIALS}
+    make([job for job in jobs() if job.material in options.materials], campaigns, options)
+
+
+def make(wanted: list[Job], campaigns: dict[str, Manifest], options: argparse.Namespace) -> None:
+    """Make the runs that are not there yet, in their order, until time is up."""
+    results = Results(options.out, options.known, campaigns)
+    todo = [job for job in wanted if not results.has(job)]
+    print(f"{len(wanted)} runs, {len(todo)} to make", flush=True)
     workers = Workers(options.workers)
     count = work(todo, results, workers, time.monotonic() + options.seconds)
     results.save()

@@ -67,8 +67,8 @@ def point_twists(speed: float = SPEED) -> np.ndarray:
     return twists
 
 
-def spatial_twists(speed: float = SPEED, spin: float = SPIN) -> np.ndarray:
-    """Twists in space (85, 6): every axis, and even mixtures of two or three of them.
+def spatial_twists(speed: float = SPEED, spin: float = SPIN, mixed: int = 3) -> np.ndarray:
+    """Twists in space (85, 6): every axis, and even mixtures of two or three of them; (61, 6) if `mixed` is two.
 
     Of the mixtures of three those with straight down and without yaw. None of the twists goes up, because a
     foot without a top meets nothing there.
@@ -76,7 +76,7 @@ def spatial_twists(speed: float = SPEED, spin: float = SPIN) -> np.ndarray:
     Symmetric under x -> -x, y -> -y and x <-> y. The support function of the hull differs from that of 12000
     directions by about 3 % rms of its greatest value (72 even mixtures of two including upward ones: 4 %).
     """
-    mixtures = [_signed(axes) for count in (1, 2, 3) for axes in combinations(range(6), count)]
+    mixtures = [_signed(axes) for count in range(1, mixed + 1) for axes in combinations(range(6), count)]
     twists = np.concatenate(mixtures)
     vertical, size = twists[:, 2], np.abs(twists).sum(axis=1)
     keep = (vertical <= 0) & ((size < 3) | ((vertical < 0) & (twists[:, 5] == 0)))
@@ -121,6 +121,7 @@ SETS: dict[str, Callable[[float, float], np.ndarray]] = {
     "58": lambda speed, spin: planar_twists(58, speed, spin),
     "point": lambda speed, spin: point_twists(speed),
     "spatial": spatial_twists,
+    "spatial61": lambda speed, spin: spatial_twists(speed, spin, mixed=2),
 }
 """Sets by the name under which an experiment asks for them; (speed, spin) -> twists (k, 6)."""
 

@@ -76,11 +76,12 @@ class Bed:
         """Height of the highest grain, m."""
         return float((self.positions[:, 2] + self.radii).max())
 
-    def open(self, headroom: float | None = None) -> GrainBox:
-        """The bed in a simulator, at rest. headroom: over the highest grain, m, for grains that are thrown up."""
+    def open(self, headroom: float | None = None, foot: np.ndarray | None = None) -> GrainBox:
+        """The bed in a simulator, at rest. headroom: over the highest grain, m, for grains that are thrown up. foot:
+        attitude (3, 3) of a foot whose angle is zero, upright unless given."""
         room = 10 * self.grains.radius if headroom is None else headroom
         size = np.array([self.container.length, self.container.width, self.top + room])
-        return GrainBox(size, self.grains, self.positions, self.radii)
+        return GrainBox(size, self.grains, self.positions, self.radii, foot)
 
 
 def _sphere_slices(height: np.ndarray, radius: np.ndarray, low: float, high: float) -> np.ndarray:

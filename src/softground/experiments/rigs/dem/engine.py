@@ -9,12 +9,14 @@ from __future__ import annotations
 import ctypes
 import importlib.metadata
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from softground.errors import ExperimentError
 from softground.experiments.rigs.dem.grains import Grains
@@ -23,6 +25,7 @@ from softground.robots.shapes import Box, Cylinder, HalfCylinder
 #: Neighbours are listed up to this many radii beyond contact: the fastest of 0.2 to 0.5 for slow motion.
 SKIN = 0.3
 GRAVITY = 9.81  # m/s2
+DOWN = (0.0, 0.0, -1.0)
 Driven = Cylinder | Box | HalfCylinder
 """Feet for which LAMMPS has a region."""
 
@@ -53,26 +56,46 @@ def _mpi_libraries() -> list[Path]:
     return [Path(sys.prefix, "lib", "libmpi.so.12"), *listed]
 
 
+FORWARD_PITCH = (0.0, 1.0, 0.0)
+"""Axis of positive pitch."""
+
+
 @dataclass(frozen=True)
 class FootPath:
-    """A stretch of constant velocity of an upright or pitched foot: planar, as regions turn about one axis."""
+    """A stretch of constant velocity of a foot that turns about one axis, +y unless given: so regions do in LAMMPS.
+
+    Where `pitch` is zero the foot stands upright in the box, or as the box says (`GrainBox`).
+    """
 
     start: np.ndarray  # (3,) m, the sole's centre
-    pitch: float  # rad, about +y, at the start
+    pitch: float  # rad, about the axis, at the start
     velocity: np.ndarray  # (3,) m/s, of the sole's centre
     pitch_rate: float  # rad/s
     duration: float  # s
     pivot: float = 0.0  # m over `start`, of the axis about which it pitches; `start` is its lowest point if it rolls
+    axis: tuple[float, float, float] = FORWARD_PITCH
 
     def centre(self, time: float) -> np.ndarray:
         return self.start + time * self.velocity
 
 
 class GrainBox:
-    """Grains in a box without lid, under gravity, simulated by LAMMPS on one core."""
+    """Grains in a box without lid, under gravity, simulated by LAMMPS on one core.
 
-    def __init__(self, size: np.ndarray, grains: Grains, positions: np.ndarray, radii: np.ndarray):
-        self.grains = grains
+    `foot` is the attitude of a foot whose angle is zero. LAMMPS turns a region about one axis only, so a foot that
+    leans to one side and turns about another stands along LAMMPS' axes, and all else is leaned: the box and gravity.
+    What is asked for and answered is in the box's own axes.
+    """
+
+    def __init__(
+        self,
+        size: np.ndarray,
+        grains: Grains,
+        positions: np.ndarray,
+        radii: np.ndarray,
+        foot: Float[np.ndarray, "3 3"] | None = None,
+    ):
+        self.grains, self._foot = grains, foot
         self.step, self._count = grains.time_step, len(positions)  # s
         self._lammps: Any = load_lammps()(cmdargs=["-screen", "none", "-log", "none"])
         self._fill(np.asarray(size, dtype=float), positions, radii)
@@ -85,7 +108,12 @@ class GrainBox:
 
     def _fill(self, size: np.ndarray, positions: np.ndarray, radii: np.ndarray) -> None:
         (x, y), top = size[:2] / 2, max(size[2], positions[:, 2].max() + 3 * self.grains.radius)
-        law, count = self.grains.contact_law(), len(positions)
+        low, high = np.array([-x, -y, -self.grains.radius]), np.array([x, y, top])
+        if self._foot is not None:
+            corners = np.array(list(product(*zip(low, high, strict=True)))) @ self._foot
+            low, high = corners.min(0), corners.max(0)
+        bounds = " ".join(f"{bound}" for pair in zip(low, high, strict=True) for bound in pair)
+        count = len(positions)
         self._lammps.commands_string(f"""
             units si
             atom_style sphere
@@ -93,10 +121,11 @@ class GrainBox:
             boundary f f f
             newton off
             comm_modify vel yes
-            region box block {-x} {x} {-y} {y} {-self.grains.radius} {top}
+            region box block {bounds}
             create_box 1 box
         """)
-        self._lammps.create_atoms(count, list(range(1, count + 1)), [1] * count, positions.ravel().tolist())
+        places = self._turned(positions).ravel().tolist()
+        self._lammps.create_atoms(count, list(range(1, count + 1)), [1] * count, places)
         if self._lammps.get_natoms() != count:
             raise ExperimentError(f"only {self._lammps.get_natoms()} of {count} grains lie in the box of {size} m")
         self._lammps.commands_string(f"""
@@ -105,15 +134,38 @@ class GrainBox:
             neighbor {SKIN * self.grains.radius} bin
             neigh_modify delay 0 every 1 check yes
             fix motion all nve/sphere
-            fix weight all gravity {GRAVITY} vector 0 0 -1
-            fix floor all wall/gran {law} zplane 0.0 NULL
-            fix sides_x all wall/gran {law} xplane {-x} {x}
-            fix sides_y all wall/gran {law} yplane {-y} {y}
+            fix weight all gravity {GRAVITY} vector {_words(self._turned(DOWN))}
+            {self._walls(x, y)}
             compute energy all ke
             timestep {self.step}
             thermo 1000000
         """)
         self._set_radii(radii)
+
+    def _walls(self, x: float, y: float) -> str:
+        """Floor and sides of the box in LAMMPS' words."""
+        law = self.grains.contact_law()
+        if self._foot is None:
+            return f"""
+            fix floor all wall/gran {law} zplane 0.0 NULL
+            fix sides_x all wall/gran {law} xplane {-x} {x}
+            fix sides_y all wall/gran {law} yplane {-y} {y}"""
+        inwards = {(0, 0, 0): (0, 0, 1)}
+        inwards |= {(sign * x, 0, 0): (-sign, 0, 0) for sign in (1, -1)}
+        inwards |= {(0, sign * y, 0): (0, -sign, 0) for sign in (1, -1)}
+        return "\n".join(
+            f"region wall{number} plane {_words(self._turned(point))} {_words(self._turned(normal))}\n"
+            f"fix wall{number} all wall/gran/region {law} region wall{number}"
+            for number, (point, normal) in enumerate(inwards.items())
+        )
+
+    def _turned(self, vectors) -> np.ndarray:
+        """Vectors (..., 3) of the box in LAMMPS' axes."""
+        return np.asarray(vectors) if self._foot is None else np.asarray(vectors) @ self._foot
+
+    def _back(self, vectors: np.ndarray) -> np.ndarray:
+        """Vectors (..., 3) of LAMMPS in the box's axes."""
+        return vectors if self._foot is None else vectors @ self._foot.T
 
     def _set_radii(self, radii: np.ndarray) -> None:
         radius = radii[self._of_grains("id") - 1]
@@ -127,7 +179,7 @@ class GrainBox:
     def state(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions (n, 3) and radii (n,), m, in the order in which the grains were given."""
         order = np.argsort(self._of_grains("id"))
-        return self._of_grains("x")[order], self._of_grains("radius")[order]
+        return self._back(self._of_grains("x")[order]), self._of_grains("radius")[order]
 
     def kinetic_energy(self) -> float:
         """Kinetic energy of all grains, J, without their spin."""
@@ -197,16 +249,17 @@ class GrainBox:
         return CarriedFoot(self, foot, path)
 
     def _place(self, foot: Driven, path: FootPath) -> None:
-        x, y, z = path.start
+        (x, y, z), velocity = self._turned(path.start), self._turned(path.velocity)
         # LAMMPS turns the region about its place at time zero first and moves it then.
         self._lammps.commands_string(f"""
             reset_timestep 0
-            variable foot_x equal {path.velocity[0]:.12g}*step*dt
-            variable foot_y equal {path.velocity[1]:.12g}*step*dt
-            variable foot_z equal {path.velocity[2]:.12g}*step*dt
+            variable foot_x equal {velocity[0]:.12g}*step*dt
+            variable foot_y equal {velocity[1]:.12g}*step*dt
+            variable foot_z equal {velocity[2]:.12g}*step*dt
             variable foot_pitch equal {path.pitch:.12g}+{path.pitch_rate:.12g}*step*dt
             region foot {REGIONS[type(foot)](foot, x, y, z)} side out &
-              move v_foot_x v_foot_y v_foot_z rotate v_foot_pitch {x:.12g} {y:.12g} {z + path.pivot:.12g} 0 1 0
+              move v_foot_x v_foot_y v_foot_z &
+              rotate v_foot_pitch {x:.12g} {y:.12g} {z + path.pivot:.12g} {_words(self._turned(path.axis))}
             fix foot all wall/gran/region {self.grains.contact_law()} region foot contacts
         """)
 
@@ -215,8 +268,8 @@ class GrainBox:
         here = self._lammps.extract_setting("nlocal")
         contacts = self._lammps.numpy.extract_fix("foot", 1, 2)[:here]
         contacts = contacts[contacts[:, 0] > 0]
-        force = -contacts[:, 1:4]
-        torque = np.cross(contacts[:, 4:7] - centre, force)
+        force = -self._back(contacts[:, 1:4])
+        torque = np.cross(self._back(contacts[:, 4:7]) - centre, force)
         return np.concatenate([force.sum(0), torque.sum(0)])
 
 
@@ -251,6 +304,10 @@ class CarriedFoot:
     def take_away(self) -> None:
         """The foot is gone, and the grains are free to fall where it was."""
         self._box._lammps.commands_string("unfix foot\nregion foot delete")
+
+
+def _words(vector: Iterable[float]) -> str:
+    return " ".join(f"{value:.12g}" for value in vector)
 
 
 def _cylinder(foot: Cylinder, x: float, y: float, z: float) -> str:
