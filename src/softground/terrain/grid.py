@@ -62,7 +62,10 @@ def areas_of_map(indices, cell: float, origin=(0.0, 0.0)) -> list[Area]:
 
     Their shares are 1 in the middle of a cell and linear between middles, and sum to 1 everywhere.
     """
-    indices = np.asarray(indices)
+    try:
+        indices = np.asarray(indices)
+    except ValueError:
+        raise MediumError("the rows of a map must be of one length") from None
     if indices.ndim != 2 or indices.dtype.kind not in "iub" or indices.size == 0 or indices.min() < 0:
         raise MediumError(f"a map holds indices 0, 1, 2, ... in rows and columns, got {indices.dtype} {indices.shape}")
     return [OnGrid(GridField((indices == one).astype(float), cell, origin)) for one in range(int(indices.max()) + 1)]
