@@ -79,6 +79,9 @@ def read_map(path: str | Path) -> np.ndarray:
             return np.load(path, allow_pickle=False)
         if path.suffix == ".csv":
             return np.loadtxt(path, delimiter=",", ndmin=2, dtype=int)
-    except (ValueError, OSError, EOFError) as error:
+    except (OSError, EOFError) as error:
         raise MediumError(f"the map {path} cannot be read: {error}") from error
+    except ValueError as error:
+        what, *_ = str(error).split(";")
+        raise MediumError(f"the map {path} must hold whole numbers from 0 on, as many in every line: {what}") from error
     raise MediumError(f"a map must be a .npy or .csv file of indices, got {path.name!r}")

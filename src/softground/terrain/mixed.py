@@ -51,7 +51,9 @@ class Mixed(Sum):
         """
         areas = areas_of_map(indices, cell, origin)
         if len(areas) > len(media):
-            raise MediumError(f"the map has indices up to {len(areas) - 1}, but there are {len(media)} media")
+            raise MediumError(
+                f"the map has indices up to {len(areas) - 1}, but there are {len(media)} media: name one for each"
+            )
         return cls(media[0], *zip(media[1:], areas[1:], strict=False))
 
     def weight(self, part: int, place: Float[Array, "3"], foot: FootInGround) -> Float[Array, ""]:
