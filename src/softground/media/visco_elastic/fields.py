@@ -58,8 +58,7 @@ def as_coefficient(value) -> Any:
 def check_coefficient(coefficient: Coefficient, label: str) -> None:
     """Raise unless it is a positive number, or a field that is nowhere negative, as far as it says what it holds."""
     if isinstance(coefficient, Field):
-        if hasattr(coefficient, "values"):
-            check_not_negative(f"{label} of the ground, a field, everywhere", coefficient.values)
+        check_not_negative(f"{label} of the ground, a field, everywhere", getattr(coefficient, "values", 0.0))
         return
     if callable(coefficient):
         raise MediumError(
