@@ -32,6 +32,8 @@ from softground.surfaces import Plane, Surface
 
 SPEED = 0.4  # m/s
 TITLE = "robosimian on sand"
+EPS = 1.0
+"""W, smoothing of the contact while planning."""
 TOLERANCE = 1e-3
 QUICK_ITERATIONS = 60
 KEPT = 0.9
@@ -145,7 +147,7 @@ def on_slope(degrees: float, quick: bool = False) -> Gait:
     """The gait on a slope: whole strides, of the library's. In short from a simulated walk, turned."""
     problem = problem_on(slope(degrees), quick)
     if not quick:
-        return _judged(*found_and_replayed(problem, "whole strides", lambda one: steady_gait(one, 1.0), title=TITLE))
+        return found(problem, "whole strides", lambda one: steady_gait(one, EPS))
     if degrees:
         return continued(slope(degrees), flat(quick), quick)
     return planned(problem, "walk", walk_at_speed, stages_of(quick))
@@ -169,5 +171,10 @@ def planned(
     return _judged(*planned_and_replayed(problem, guess_name, guess, stages, title=TITLE, **options))
 
 
-def _judged(found: Plan, again: Run, fingerprint: str) -> Gait:
-    return Gait(found, again, fingerprint, *(json.loads(again.attrs[name]) for name in ("replay", "open_loop")))
+def found(problem: GaitProblem, way: str, find: Callable[[GaitProblem], Plan]) -> Gait:
+    """The gait that is found in another way, of that name, and its replay."""
+    return _judged(*found_and_replayed(problem, way, find, title=TITLE))
+
+
+def _judged(plan: Plan, again: Run, fingerprint: str) -> Gait:
+    return Gait(plan, again, fingerprint, *(json.loads(again.attrs[name]) for name in ("replay", "open_loop")))

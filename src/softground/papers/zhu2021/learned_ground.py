@@ -15,12 +15,11 @@ from softground.papers.study import Check, Findings, Options, Row, Study, Table
 from softground.papers.zhu2019.learned_cases import SIZE, TORSO, Case, cases, learned_medium
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.table_one import SLOPES
-from softground.planning import GaitProblem, Trajectory, near_stages
+from softground.planning import GaitProblem, Plan, Trajectory, steady
 from softground.planning.library import Command, shipped
 from softground.planning.problem import walking_problem
-from softground.planning.solve import solve
-from softground.planning.stages import neighbour_stages
-from softground.planning.strides import repeated, stride_problem, whole_stride
+from softground.planning.search import rank
+from softground.planning.strides import closed, first_knots, from_known, solved_near, stride_problem
 from softground.simulation import Ground
 
 SLOPED = ("larger feet", "strength 2")
@@ -85,21 +84,28 @@ def _fill_cache(case: Case, slope: float, quick: bool) -> None:
 
 
 def gait_of(case: Case, degrees: float, quick: bool = False) -> gaits.Gait:
-    """The gait of a case on a slope: a stride, from that of theory there, repeated and solved as a whole."""
-    surface = gaits.slope(degrees)
+    """The gait of a case on a slope: whole strides, from that of the slope before or from theory's there."""
     size = {"knots": 31, "period": 0.75} if quick else {}
-    problem = walking_problem(case.robot, Ground(case.medium, surface), gaits.SPEED, **size)
-    return gaits.planned(problem, f"learned, {case.name}", lambda one: _repeated_stride(one, degrees), near_stages())
+    problem = walking_problem(case.robot, Ground(case.medium, gaits.slope(degrees)), gaits.SPEED, **size)
+    way = f"steady, learned, {case.name}"
+    return gaits.found(problem, way, lambda one: _steady(one, case, degrees))
 
 
-def _repeated_stride(problem: GaitProblem, degrees: float) -> Trajectory:
-    one = stride_problem(problem)
-    start = _theory(degrees)
-    found = solve(one, start, stages=near_stages(), progress=False)
-    if found.report.status != "converged":
-        blurred = solve(one, start, stages=neighbour_stages(), progress=False)
-        found = min(found, blurred, key=lambda plan: (plan.report.status != "converged", plan.report.violation))
-    return repeated(problem.robot, whole_stride(one, found.trajectory), problem.knots)
+def _steady(problem: GaitProblem, case: Case, degrees: float) -> Plan:
+    """The better of two strides, repeated: from the next slope nearer to level, turned with the ground, and from
+    theory's of this slope."""
+    one, angle = stride_problem(problem), float(np.deg2rad(degrees))
+    strides = [solved_near(one, _theory(degrees), gaits.EPS)]
+    if degrees:
+        before = nearer_to_level(degrees)
+        known = first_knots(gait_of(case, before).trajectory, one.knots)
+        strides.append(from_known(one, (Command(gaits.SPEED, np.deg2rad(before), 1.0), known), angle, gaits.EPS))
+    return steady.gait_of(problem, min(strides, key=lambda plan: (not closed(plan), rank(plan))), gaits.EPS)
+
+
+def nearer_to_level(degrees: float) -> float:
+    """The slope of Table I that comes before another on the way from level ground."""
+    return max((slope for slope in SLOPES if slope * degrees >= 0 and abs(slope) < abs(degrees)), key=abs)
 
 
 def _theory(degrees: float) -> Trajectory:
