@@ -6,23 +6,17 @@ import numpy as np
 
 from softground.experiments.trajectory import FootTrajectory
 from softground.media.memory import Remembering
+from softground.papers import thresholds as bar
 from softground.papers.study import Findings, Options, Row, Study, Table, above, below
 from softground.papers.zhu2019 import foot_study
 from softground.papers.zhu2019.tracking import NAMES, Track, errors, follow, recorded
 from softground.papers.zhu2019.trajectories import TRAJECTORIES
 
-RIGHT_SIZE = 0.6
-"""Greatest error at which the simulator still predicts "the general trend and approximate magnitudes"."""
-IMPROVEMENT = 1 / 3
-"""By which memory must lower the error on the curved trajectory."""
 OTHERS = ("straight", "revisited", "slowed")
 """Trajectories beside the curved one.
 
 The memory was identified on that and, with half its weight, on the straight one.
 """
-HIGH, DROPPED = 0.9, 0.8
-"""Share of its peak that a resistance which "stays high" has left at the deepest point at least, and one that "drops"
-at most."""
 
 
 def perform(options: Options) -> Findings:
@@ -49,16 +43,24 @@ def perform(options: Options) -> Findings:
     rows.append({"component": "together", **{f"error {label}": found[label]["together"] for label in tracks}})
     return Findings(
         checks=[
-            above("trend of the vertical force: correlation with DEM", _correlation(plain, measured, 1), 0.8),
-            below("magnitudes: normalised rms error of the wrench", found["without memory"]["together"], RIGHT_SIZE),
+            above(
+                "trend of the vertical force: correlation with DEM",
+                _correlation(plain, measured, 1),
+                bar.RIGHT_TREND,
+            ),
+            below(
+                "magnitudes: normalised rms error of the wrench",
+                found["without memory"]["together"],
+                bar.RIGHT_SIZE,
+            ),
             above(
                 "simulated resistance stays high as the way down slows: share of its peak left at the deepest point",
                 left["without memory"],
-                HIGH,
+                bar.STAYS_HIGH,
             ),
-            below("measured resistance drops: the same of DEM", left["DEM"], DROPPED),
-            below("ours: with memory it drops too", left["with memory"], DROPPED),
-            above("ours: memory lowers the error on the curved trajectory by", gain, IMPROVEMENT),
+            below("measured resistance drops: the same of DEM", left["DEM"], bar.DROPS),
+            below("ours: with memory it drops too", left["with memory"], bar.DROPS),
+            above("ours: memory lowers the error on the curved trajectory by", gain, bar.MEMORY_HELPS),
         ],
         metrics={
             "errors": found,

@@ -6,14 +6,12 @@ import numpy as np
 
 from softground.experiments.database import WrenchDatabase
 from softground.experiments.learning.grid import component_weights
+from softground.papers import thresholds as bar
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, above, below
 from softground.papers.zhu2019 import foot_study
 from softground.papers.zhu2019.databases import sand_source
 from softground.papers.zhu2019.tracking import NAMES, errors, follow, recorded
 from softground.papers.zhu2019.trajectories import TRAJECTORIES
-
-LARGEST_ERROR = 0.30
-"""What resistive force theory claims for its own field (the paper's II)."""
 
 
 def perform(options: Options) -> Findings:
@@ -35,7 +33,7 @@ def perform(options: Options) -> Findings:
     ]
     return Findings(
         checks=[
-            below("normalised rms error of the wrench against DEM", found["together"], LARGEST_ERROR),
+            below("normalised rms error of the wrench against DEM", found["together"], bar.MATCHES),
             *_growing(track.wrench, measured),
         ],
         metrics={"errors": found, "ground": ground.origin, "maximum_dissipation_on_sand": dissipation}
@@ -69,7 +67,7 @@ def _growing(simulated: np.ndarray, measured: np.ndarray) -> list[Check]:
         for series in (simulated, measured)
         for k in (1, 2)
     ]
-    return [above("force and torque grow with depth: least ratio, last third over middle", min(growth), 1.2)]
+    return [above("force and torque grow with depth: least ratio, last third over middle", min(growth), bar.GROWS)]
 
 
 def dissipation_errors(database: WrenchDatabase) -> dict[str, float]:

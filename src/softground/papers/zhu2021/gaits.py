@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from softground.media.named import sand
+from softground.papers import thresholds as bar
 from softground.papers.study import Row, Video
 from softground.papers.zhu2019.quadruped import STRENGTH
 from softground.planning import (
@@ -34,10 +35,7 @@ SPEED = 0.4  # m/s
 TITLE = "robosimian on sand"
 EPS = 1.0
 """W, smoothing of the contact while planning."""
-TOLERANCE = 1e-3
 QUICK_ITERATIONS = 60
-KEPT = 0.9
-"""Share of the planned speed that a gait must keep when replayed."""
 STRENGTH_NOTE = (
     "The sand is resistive force theory of strength 2; of strength 1 it carries RoboSimian's 980 N on four feet at "
     "5.9 cm. The authors doubled their measured sand, which carries at most 920 N."
@@ -84,7 +82,7 @@ class Gait:
     @property
     def walks(self) -> bool:
         """Whether it keeps its speed in the simulator without a fall."""
-        return self.replayed["speed_kept"] >= KEPT and not self.replayed["fell"]
+        return self.replayed["speed_kept"] >= bar.SPEED_KEPT and not self.replayed["fell"]
 
     @property
     def videos(self) -> dict[str, Video]:
