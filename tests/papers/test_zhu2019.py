@@ -10,13 +10,19 @@ from softground.experiments.trajectory import FootTrajectory
 from softground.papers.report import write_report
 from softground.papers.study import Options
 from softground.papers.zhu2019 import concavity, drop, foot_curved, learning, slide, trot
-from softground.papers.zhu2019.databases import resistive_database
+from softground.papers.zhu2019.databases import MEASURED_SAND, resistive_database
 from softground.papers.zhu2019.dem_records import read_record, write_record
 from softground.papers.zhu2019.foot_straight import dissipation_errors
 from softground.papers.zhu2019.tracking import errors
 from softground.papers.zhu2019.trajectories import TRAJECTORIES
 
 QUICK = Options(quick=True)
+
+
+@pytest.fixture(autouse=True)
+def no_measured_sand(monkeypatch):
+    """Wherever the tests run, what is shipped is what they see."""
+    monkeypatch.delenv(MEASURED_SAND, raising=False)
 
 
 def failing(findings) -> list[str]:
@@ -32,8 +38,18 @@ def test_concavity_writes_a_report(tmp_path):
     assert (folder / "table_ii.csv").read_text().startswith("medium,")
 
 
+def test_wrench_spaces_that_are_not_convex_are_noticed():
+    poses = np.zeros((20, 3))
+    values = np.full(20, 0.01), np.append(np.zeros(18), [0.2, 0.3])
+    good, bad = (concavity.Concavity("sand", poses, one) for one in values)
+    assert [check.passed for check in concavity._checks("sand", good)] == [True, True]
+    assert [check.passed for check in concavity._checks("sand", bad)] == [False, False]
+
+
 def test_physics_learns_best():
+    """On grains, which are not made by the theory that it has inside."""
     findings = learning.perform(QUICK)
+    assert findings.metrics["origin"] == "our DEM"
     assert findings.metrics["five_fold"]["physics"] < findings.metrics["five_fold"]["RBF"]
 
 

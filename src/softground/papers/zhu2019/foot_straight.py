@@ -20,6 +20,7 @@ def perform(options: Options) -> Findings:
     track = follow(ground.medium, trajectory, 0.004 if options.quick else 0.001)
     _, measured = recorded(record, trajectory, track.time)
     found = errors(track.wrench, measured)
+    unseen = foot_study.in_unseen_beds("straight", {"simulated": track})
     source = sand_source(options.sand)
     dissipation = dissipation_errors(source.database)
     rows: list[Row] = [
@@ -34,12 +35,14 @@ def perform(options: Options) -> Findings:
     return Findings(
         checks=[
             below("normalised rms error of the wrench against DEM", found["together"], bar.MATCHES),
+            *_in_unseen_beds(unseen),
             *_growing(track.wrench, measured),
         ],
-        metrics={"errors": found, "ground": ground.origin, "maximum_dissipation_on_sand": dissipation}
-        | {"sand": source.origin, "converged": track.converged},
+        metrics={"errors": found, "unseen_beds": unseen, "ground": ground.origin, "converged": track.converged}
+        | {"sand": source.origin, "maximum_dissipation_on_sand": dissipation},
         tables=[
             Table("errors", "Errors by component", rows),
+            *([Table("beds", "Errors in beds that had no part in learning", unseen)] if unseen else []),
             Table("series", "The foot over time", foot_study.series_rows(track, measured)),
         ],
         figures={"foot_straight": foot_study.figure(trajectory, record, {"simulated": track})},
@@ -57,6 +60,11 @@ def perform(options: Options) -> Findings:
             "ground is not yet there.",
         ],
     )
+
+
+def _in_unseen_beds(rows: list[Row]) -> list[Check]:
+    worst = [row["simulated"] for row in rows]
+    return [below("the same in beds that had no part in learning, worst", max(worst), bar.MATCHES)] if worst else []
 
 
 def _growing(simulated: np.ndarray, measured: np.ndarray) -> list[Check]:

@@ -23,7 +23,7 @@ from softground.experiments.learning.report import PUBLISHED
 from softground.experiments.learning.validation import folds
 from softground.papers import thresholds as bar
 from softground.papers.study import Findings, Options, Row, Study, Table, below
-from softground.papers.zhu2019.databases import sand_source
+from softground.papers.zhu2019.databases import grains_source
 from softground.runs.figures import COLOURS, STYLE
 
 METHODS: dict[str, Method] = {
@@ -37,7 +37,7 @@ REPEATS = 4
 
 
 def perform(options: Options) -> Findings:
-    source = sand_source(options.sand)
+    source = grains_source(options.sand)
     grid = grid_of(source.database)
     with threadpool_limits(1):  # many small problems: threads would only wait for each other
         five_fold = {label: cross_validated(method, grid, folds(grid)) for label, method in METHODS.items()}
@@ -65,7 +65,7 @@ def perform(options: Options) -> Findings:
         tables=[Table("errors", "Normalised errors by cross-validation", rows), *_curve_table(curves)],
         figures={"learning_curve": figure(curves, noise)} if curves else {},
         notes=[
-            f"Sand: {source.origin}; {int(grid.under.sum())} configurations below the surface.",
+            f"{source.database.medium}: {source.origin}; {int(grid.under.sum())} configurations below the surface.",
             "The paper gives an order (RBF slightly ahead) and no numbers. RBF is the published kernel, r^2 log r on "
             "(depth, tilt) weighted (5, 1); physics is ours: resistive force theory and a learned correction.",
             "Errors are root mean squares over all components, torques divided by 0.1 m, over that of the data.",
