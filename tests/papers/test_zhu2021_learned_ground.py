@@ -1,6 +1,7 @@
 """Gaits on learned ground: slopes are reached from level ground, and what is not solved is counted as not solved."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -22,13 +23,14 @@ def test_every_slope_has_one_before_it_and_they_lead_to_level_ground(degrees):
 
 def test_too_few_slopes_fail_and_gaits_that_do_not_walk_are_not_named():
     gait = lambda **how: SimpleNamespace(**({"converged": True, "walks": True} | how))  # noqa: E731
-    level = {"sand, larger feet": gait(), "sand, strength 2": gait(walks=False), "theory, strength 2": gait()}
+    level: Any = {"sand, larger feet": gait(), "sand, strength 2": gait(walks=False), "theory, strength 2": gait()}
     walks, solved = learned_ground._checks(level, int(thresholds.LEARNED_SLOPES) - 1)
     assert walks.passed
     assert walks.value == "sand, larger feet"
     assert not solved.passed
     assert learned_ground._checks(level, 17)[1].passed
-    assert not learned_ground._checks({"sand": gait(converged=False)}, 17)[0].passed
+    level = {"sand": gait(converged=False)}
+    assert not learned_ground._checks(level, 17)[0].passed
 
 
 def test_remedies_on_slopes_are_cases(monkeypatch):
