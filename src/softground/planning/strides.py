@@ -97,8 +97,8 @@ def from_twin(one: GaitProblem, twin: Robot, angle: float, eps: float, search: S
     flat = walking_problem(twin, one.ground, desired_speed(one), knots=steps + 1, dt=one.dt)
     flat = stride_problem(flat, steps)
     best = best_stride(flat, eps, search).trajectory
-    start = _first(in_space(one.robot, twin, whole_stride(flat, best)), one.knots)
-    return _solved_near(one, start, eps)
+    start = first_knots(in_space(one.robot, twin, whole_stride(flat, best)), one.knots)
+    return solved_near(one, start, eps)
 
 
 def searched(level: GaitProblem, eps: float, search: Search, known: Trajectory | None = None) -> Plan:
@@ -123,7 +123,7 @@ def from_known(one: GaitProblem, known: tuple[Command, Trajectory], angle: float
         found = solve(_on_slope(one, angle), start, stages=near_stages(eps), progress=False)
         if closed(found):
             return found
-    found = _solved_near(_on_slope(one, command.slope), trajectory, eps)
+    found = solved_near(_on_slope(one, command.slope), trajectory, eps)
     return carried_to(one, found, command.slope, angle, eps)
 
 
@@ -131,12 +131,12 @@ def carried_to(one: GaitProblem, found: Plan, before: float, angle: float, eps: 
     """A stride from one slope to another (rad), by small turns."""
     for part in np.linspace(before, angle, 1 + int(np.ceil(abs(angle - before) / TURNED)))[1:]:
         there = _on_slope(one, float(part))
-        found = _solved_near(there, carried_over(there, found, eps), eps)
+        found = solved_near(there, carried_over(there, found, eps), eps)
     return found
 
 
-def _solved_near(problem: GaitProblem, guess: Trajectory, eps: float) -> Plan:
-    """What a guess leads to; by way of blurred ground where that is not a solution."""
+def solved_near(problem: GaitProblem, guess: Trajectory, eps: float) -> Plan:
+    """What a guess of a stride leads to; by way of blurred ground where that is not a solution."""
     found = solve(problem, guess, stages=near_stages(eps), progress=False)
     if closed(found):
         return found
@@ -264,8 +264,9 @@ class Children:
             *(move(self.robot, parent) for move in (moves[number % 2 :: 2] if chosen else moves)),
         ]
         knots = known[0].trajectory.knots
-        return [_first(within_limits(self.robot, stride), knots) for stride in found]
+        return [first_knots(within_limits(self.robot, stride), knots) for stride in found]
 
 
-def _first(stride: Trajectory, knots: int) -> Trajectory:
+def first_knots(stride: Trajectory, knots: int) -> Trajectory:
+    """The beginning of a trajectory."""
     return Trajectory(stride.q[:knots], stride.v[:knots], stride.torque[: knots - 1], stride.dt)

@@ -281,12 +281,15 @@ def _coupled(simulator: Simulator, controller, state: State, seconds: float, fee
                 ended = FALLEN + reason
                 break
             before, poses = poses, pose_of(now.q)
-            try:
+            try:  # what was walked until something ends it is kept: minutes of work
                 wrenches = np.array([foot.moved(*pair) for foot, *pair in zip(feet, before, poses, strict=True)])
-            except ExperimentError as reason:  # what was walked until then is kept
+                on_turn(float(now.time))
+            except ExperimentError as reason:
                 ended = str(reason)
                 break
-            on_turn(float(now.time))
+            except KeyboardInterrupt:
+                ended = "interrupted"
+                break
     history = jax.tree.map(lambda *parts: np.stack(parts), *records)
     return _run_of(simulator, state, now, history, ended)
 

@@ -25,6 +25,7 @@ from softground.bridges.side_pictures import blank
 from softground.media import WrenchSpace
 from softground.media.named import REFERENCE_FOOT, sand
 from softground.media.similar_feet import SimilarFeet, scaled_foot
+from softground.papers import thresholds as bar
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video, below
 from softground.papers.zhu2019.quadruped import FOOT_MASS, STRENGTH, weighing
 from softground.papers.zhu2021 import gaits
@@ -46,8 +47,6 @@ CLOSE_ENOUGH = 0.02
 KNOTS, PERIOD = 61, 1.5  # s
 WAY_DOWN, DESCENT = 200, 60
 """Iterations with the exact Hessian, of the gait from which all sizes start and of each of them."""
-PREDICTED_WITHIN = 0.002
-"""Share of the cost: how far a change that slopes predict may be from the one that is solved for."""
 UNREACHED = 1e-9
 """Tolerance of stages that are ended by their number of iterations."""
 DEEPEST = 0.1
@@ -189,14 +188,18 @@ def predictions(tried: list[Tried]) -> list[Row]:
 
 
 def _checks(tried: list[Tried], best: Tried) -> list[Check]:
-    loose = [f"{one.size:.3g}" for one in tried if one.gait.report["violation"] > gaits.TOLERANCE]
+    loose = [f"{one.size:.3g}" for one in tried if one.gait.report["violation"] > bar.TOLERANCE]
     still = [f"{one.size:.3g}" for one in tried if not one.gait.walks]
     off = [abs(row["by the mean of the slopes"] - row["solved"]) / best.cost for row in predictions(tried)]
     return [
         Check("sizes whose gait is not feasible to 1e-3", not loose, ", ".join(loose) or "none", "none"),
         Check("sizes whose gait does not walk in the simulator", not still, ", ".join(still) or "none", "none"),
-        below("cost with the best size over that with the robot's own", best.cost / tried[0].cost, 1.0),
-        below("error of a change of cost predicted by slopes, over the cost", max(off, default=0.0), PREDICTED_WITHIN),
+        below("cost with the best size over that with the robot's own", best.cost / tried[0].cost, bar.BETTER),
+        below(
+            "error of a change of cost predicted by slopes, over the cost",
+            max(off, default=0.0),
+            bar.PREDICTED_WITHIN,
+        ),
     ]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from softground.media.named import sand
+from softground.papers import thresholds as bar
 from softground.papers.study import Row, Video
 from softground.papers.zhu2019.quadruped import STRENGTH
 from softground.planning import (
@@ -32,10 +33,9 @@ from softground.surfaces import Plane, Surface
 
 SPEED = 0.4  # m/s
 TITLE = "robosimian on sand"
-TOLERANCE = 1e-3
+EPS = 1.0
+"""W, smoothing of the contact while planning."""
 QUICK_ITERATIONS = 60
-KEPT = 0.9
-"""Share of the planned speed that a gait must keep when replayed."""
 STRENGTH_NOTE = (
     "The sand is resistive force theory of strength 2; of strength 1 it carries RoboSimian's 980 N on four feet at "
     "5.9 cm. The authors doubled their measured sand, which carries at most 920 N."
@@ -82,7 +82,7 @@ class Gait:
     @property
     def walks(self) -> bool:
         """Whether it keeps its speed in the simulator without a fall."""
-        return self.replayed["speed_kept"] >= KEPT and not self.replayed["fell"]
+        return self.replayed["speed_kept"] >= bar.SPEED_KEPT and not self.replayed["fell"]
 
     @property
     def videos(self) -> dict[str, Video]:
@@ -145,7 +145,7 @@ def on_slope(degrees: float, quick: bool = False) -> Gait:
     """The gait on a slope: whole strides, of the library's. In short from a simulated walk, turned."""
     problem = problem_on(slope(degrees), quick)
     if not quick:
-        return _judged(*found_and_replayed(problem, "whole strides", lambda one: steady_gait(one, 1.0), title=TITLE))
+        return found(problem, "whole strides", lambda one: steady_gait(one, EPS))
     if degrees:
         return continued(slope(degrees), flat(quick), quick)
     return planned(problem, "walk", walk_at_speed, stages_of(quick))
@@ -169,5 +169,10 @@ def planned(
     return _judged(*planned_and_replayed(problem, guess_name, guess, stages, title=TITLE, **options))
 
 
-def _judged(found: Plan, again: Run, fingerprint: str) -> Gait:
-    return Gait(found, again, fingerprint, *(json.loads(again.attrs[name]) for name in ("replay", "open_loop")))
+def found(problem: GaitProblem, way: str, find: Callable[[GaitProblem], Plan]) -> Gait:
+    """The gait that is found in another way, of that name, and its replay."""
+    return _judged(*found_and_replayed(problem, way, find, title=TITLE))
+
+
+def _judged(plan: Plan, again: Run, fingerprint: str) -> Gait:
+    return Gait(plan, again, fingerprint, *(json.loads(again.attrs[name]) for name in ("replay", "open_loop")))
