@@ -31,6 +31,7 @@ from softground.simulation import Ground
 from softground.surfaces import Plane, Surface
 
 SPEED = 0.4  # m/s
+EPS = 1.0  # W, smoothing of the ground while planning
 TITLE = "robosimian on sand"
 TOLERANCE = 1e-3
 QUICK_ITERATIONS = 60
@@ -145,7 +146,7 @@ def on_slope(degrees: float, quick: bool = False) -> Gait:
     """The gait on a slope: whole strides, of the library's. In short from a simulated walk, turned."""
     problem = problem_on(slope(degrees), quick)
     if not quick:
-        return _judged(*found_and_replayed(problem, "whole strides", lambda one: steady_gait(one, 1.0), title=TITLE))
+        return found(problem, "whole strides", lambda one: steady_gait(one, EPS))
     if degrees:
         return continued(slope(degrees), flat(quick), quick)
     return planned(problem, "walk", walk_at_speed, stages_of(quick))
@@ -169,5 +170,10 @@ def planned(
     return _judged(*planned_and_replayed(problem, guess_name, guess, stages, title=TITLE, **options))
 
 
-def _judged(found: Plan, again: Run, fingerprint: str) -> Gait:
-    return Gait(found, again, fingerprint, *(json.loads(again.attrs[name]) for name in ("replay", "open_loop")))
+def found(problem: GaitProblem, way: str, find: Callable[[GaitProblem], Plan], **options: Any) -> Gait:
+    """A gait that is found in the way of this name, and its replay (`found_and_replayed`, which has the options)."""
+    return _judged(*found_and_replayed(problem, way, find, title=TITLE, **options))
+
+
+def _judged(plan: Plan, again: Run, fingerprint: str) -> Gait:
+    return Gait(plan, again, fingerprint, *(json.loads(again.attrs[name]) for name in ("replay", "open_loop")))
