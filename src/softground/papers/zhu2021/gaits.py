@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
@@ -106,12 +106,18 @@ class Gait:
             "iterations": report["iterations"],
             "solve (s)": report["seconds"],
             "compile (s)": report["compile_seconds"],
-            "lifts of each foot": " ".join(map(str, metrics["lifts"])),
+            "lifts of each foot": in_words(metrics["lifts"]),
+            "lifts in the start": in_words(report["start_lifts"]),
             "speed kept in replay": self.replayed["speed_kept"],
             "fell": self.replayed["fell"],
             "speed kept, open loop": self.open_loop["speed_kept"],
             "fell, open loop": self.open_loop["fell"],
         }
+
+
+def in_words(lifts: Sequence[int]) -> str:
+    """Lifts of all feet, for a cell of a table."""
+    return " ".join(map(str, lifts))
 
 
 @cache
