@@ -97,4 +97,7 @@ EARLY_END = Threshold(50, "steps within which the paper's roll-outs ended")
 FOLLOWS_SPEED = Threshold(0.1, "m/s: a quarter of the commanded speed")
 UNIT_LENGTH = Threshold(1e-3, "of quaternions: what planning tolerates")
 DRIFT = Threshold(0.1, "sideways over forwards: 6 degrees")
+SLOPES_WITHIN = Threshold(
+    0.005, "of the cost per size: how far slopes may be from those by solving again on either side"
+)
 PREDICTED_WITHIN = Threshold(0.002, "share of the cost by which a change that slopes predict may miss that solved for")

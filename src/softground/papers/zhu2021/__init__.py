@@ -6,6 +6,7 @@ The planner is `softground.planning`. Here is one file a study, and the gaits th
 from softground.papers.zhu2021 import (
     baselines,
     bilevel,
+    discovered,
     flat,
     foot_size,
     learned_ground,
@@ -14,6 +15,7 @@ from softground.papers.zhu2021 import (
     reinforcement,
     slopes,
     spatial,
+    terrains,
     wavy,
 )
 
@@ -24,10 +26,12 @@ STUDIES = tuple(
         slopes,
         learned_ground,
         wavy,
+        terrains,
         not_optimised,
         baselines,
         reinforcement,
         bilevel,
+        discovered,
         spatial,
         objectives,
         foot_size,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
@@ -32,9 +32,8 @@ from softground.simulation import Ground
 from softground.surfaces import Plane, Surface
 
 SPEED = 0.4  # m/s
+EPS = 1.0  # W, smoothing of the ground while planning
 TITLE = "robosimian on sand"
-EPS = 1.0
-"""W, smoothing of the contact while planning."""
 QUICK_ITERATIONS = 60
 STRENGTH_NOTE = (
     "The sand is resistive force theory of strength 2; of strength 1 it carries RoboSimian's 980 N on four feet at "
@@ -105,12 +104,18 @@ class Gait:
             "iterations": report["iterations"],
             "solve (s)": report["seconds"],
             "compile (s)": report["compile_seconds"],
-            "lifts of each foot": " ".join(map(str, metrics["lifts"])),
+            "lifts of each foot": in_words(metrics["lifts"]),
+            "lifts in the start": in_words(report["start_lifts"]),
             "speed kept in replay": self.replayed["speed_kept"],
             "fell": self.replayed["fell"],
             "speed kept, open loop": self.open_loop["speed_kept"],
             "fell, open loop": self.open_loop["fell"],
         }
+
+
+def in_words(lifts: Sequence[int]) -> str:
+    """Lifts of all feet, for a cell of a table."""
+    return " ".join(map(str, lifts))
 
 
 @cache
@@ -169,9 +174,9 @@ def planned(
     return _judged(*planned_and_replayed(problem, guess_name, guess, stages, title=TITLE, **options))
 
 
-def found(problem: GaitProblem, way: str, find: Callable[[GaitProblem], Plan]) -> Gait:
-    """The gait that is found in another way, of that name, and its replay."""
-    return _judged(*found_and_replayed(problem, way, find, title=TITLE))
+def found(problem: GaitProblem, way: str, find: Callable[[GaitProblem], Plan], **options: Any) -> Gait:
+    """A gait that is found in the way of this name, and its replay (`found_and_replayed`, which has the options)."""
+    return _judged(*found_and_replayed(problem, way, find, title=TITLE, **options))
 
 
 def _judged(plan: Plan, again: Run, fingerprint: str) -> Gait:

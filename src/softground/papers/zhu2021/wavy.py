@@ -55,7 +55,12 @@ def perform(options: Options) -> Findings:
 def terrain() -> MeshSurface:
     """Waves along x on top of a block."""
     x = np.arange(ENDS[0], ENDS[1] + FACET / 2, FACET)
-    return MeshSurface(block_below(x, AMPLITUDE * np.sin(2 * np.pi * x / WAVELENGTH)), SPACING)
+    return MeshSurface(block_below(x, waves(x)), SPACING)
+
+
+def waves(x: np.ndarray) -> np.ndarray:
+    """Height at x, m."""
+    return AMPLITUDE * np.sin(2 * np.pi * x / WAVELENGTH)
 
 
 def block_below(x: np.ndarray, height: np.ndarray) -> trimesh.Trimesh:
