@@ -20,6 +20,10 @@ from softground.media.resistive.directions import mirror_images, mirror_signs
 from softground.robots.shapes import Box, Shape, shape_from_dict
 
 
+class UnfinishedError(ExperimentError):
+    """A campaign of which no pose is finished in all directions."""
+
+
 def collect(folder: str | Path, reference_height: float = 0.0, seeds: tuple[int, ...] | None = None) -> WrenchDatabase:
     """Wrenches about the point `reference_height` (m) up the foot's axis, at every pose measured in all directions.
 
@@ -36,7 +40,7 @@ def collect(folder: str | Path, reference_height: float = 0.0, seeds: tuple[int,
     measured = _means(store, grid)
     poses = [pose for pose in grid.poses() if all((pose, k) in measured for k in grid.measured_directions(pose))]
     if not poses:
-        raise ExperimentError(
+        raise UnfinishedError(
             f"no pose of the campaign in {folder} is finished in all directions ({len(store.finished())} of "
             f"{len(grid.runs())} runs are): let it go on"
         )
@@ -59,6 +63,19 @@ def collect(folder: str | Path, reference_height: float = 0.0, seeds: tuple[int,
         source=source,
     )
     return with_zero_depth(database)
+
+
+def beds_in(folder: str | Path, reference_height: float = 0.0) -> list[WrenchDatabase]:
+    """The database of each seed of a campaign, where one pose at least is finished in all directions."""
+    beds = []
+    for seed in Grid.of_document(Manifest.read(Path(folder)).grid).seeds:
+        try:
+            beds.append(collect(folder, reference_height, (seed,)))
+        except UnfinishedError as nothing:
+            unfinished = nothing
+    if not beds:
+        raise unfinished
+    return beds
 
 
 def _order(pose: Pose) -> tuple[float, float, float]:

@@ -23,7 +23,7 @@ from softground.experiments.learning.grid import Grid, grid_of
 from softground.experiments.learning.physics import DEPTH_OFFSET, Physics
 from softground.experiments.learning.validation import folds, normalised_error
 from softground.experiments.protocol import Pose
-from softground.experiments.symmetry import MIRRORS, mirror_signs_of, mirrored_directions
+from softground.experiments.symmetry import symmetries
 from softground.media.base import COMPONENTS
 from softground.media.ensemble import Ensemble
 from softground.media.learned import LearnedSpace
@@ -93,11 +93,8 @@ def left_out_errors(beds: Sequence[Grid], method: Method, count: int = 5) -> np.
             depth = bed.depth[mask][:, None, None] + _offset(bed)
             found.append((bed.wrenches[mask] - method.fit(known).predict(bed.poses[mask])) / depth)
     errors = np.concatenate(found)
-    for axis in MIRRORS[beds[0].kind]:
-        images = np.empty_like(errors)
-        image = mirrored_directions(beds[0].kind, beds[0].twists, axis)
-        images[:, image] = errors * mirror_signs_of(beds[0].kind, axis)
-        errors = np.concatenate([errors, images])
+    for symmetry in symmetries(beds[0].kind, beds[0].foot, beds[0].twists):
+        errors = np.concatenate([errors, symmetry.wrenches(errors)])
     return errors
 
 
