@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -69,13 +70,9 @@ def beds_in(folder: str | Path, reference_height: float = 0.0) -> list[WrenchDat
     """The database of each seed of a campaign, where one pose at least is finished in all directions."""
     beds = []
     for seed in Grid.of_document(Manifest.read(Path(folder)).grid).seeds:
-        try:
+        with suppress(UnfinishedError):
             beds.append(collect(folder, reference_height, (seed,)))
-        except UnfinishedError as nothing:
-            unfinished = nothing
-    if not beds:
-        raise unfinished
-    return beds
+    return beds or [collect(folder, reference_height)]  # which says what is lacking
 
 
 def _order(pose: Pose) -> tuple[float, float, float]:
