@@ -67,7 +67,10 @@ def collect(folder: str | Path, reference_height: float = 0.0, seeds: tuple[int,
 
 
 def beds_in(folder: str | Path, reference_height: float = 0.0) -> list[WrenchDatabase]:
-    """The database of each seed of a campaign, where one pose at least is finished in all directions."""
+    """The database of each seed of a campaign, where one pose at least is finished in all directions.
+
+    Wrenches are about the point `reference_height` (m) up the foot's axis.
+    """
     beds = []
     for seed in Grid.of_document(Manifest.read(Path(folder)).grid).seeds:
         with suppress(UnfinishedError):

@@ -50,6 +50,11 @@ class Trust:
 def beds_of(databases: Sequence[WrenchDatabase]) -> list[Grid]:
     """Grids of the same foot in several beds, at the poses that all of them have; ExperimentError where they do not
     belong together."""
+    if len(media := {database.medium: None for database in databases}) > 1:
+        raise ExperimentError(
+            f"beds of one ensemble must be of one medium, these are of {' and '.join(media)}: learn each by itself, or "
+            "name them alike in their headers"
+        )
     grids = [grid_of(database) for database in databases]
     first = grids[0]
     for grid in grids[1:]:
