@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from softground.cli import app
 from softground.errors import ExperimentError, FileFormatError, OutputError
-from softground.experiments.campaign import Grid, campaign_status, collect, merge, pack, run_campaign
+from softground.experiments.campaign import Grid, beds_in, campaign_status, collect, merge, pack, run_campaign
 from softground.experiments.campaign.manifest import Manifest
 from softground.experiments.campaign.store import Store
 from softground.experiments.database import MIRRORED, ZERO
@@ -257,6 +257,9 @@ def test_one_process_at_a_time(tmp_path):
     assert run_campaign(QuickRig(), GRID, tmp_path).finished == 40
 
 
+LACKING = '{"format": "softground campaign", "version": 1, "medium": "sand"}'
+
+
 def test_damaged_files_are_named(tmp_path):
     run_campaign(QuickRig(), Grid((0.02,)), tmp_path)
     path = sorted((tmp_path / "runs").iterdir())[0]
@@ -268,6 +271,10 @@ def test_damaged_files_are_named(tmp_path):
     (tmp_path / "campaign.json").write_text("{")
     with pytest.raises(FileFormatError, match="damaged"):
         campaign_status(tmp_path)
+    for document, message in (("[1]", "is not a softground campaign"), (LACKING, "lacks foot, rig, grid")):
+        (tmp_path / "campaign.json").write_text(document)
+        with pytest.raises(FileFormatError, match=message):
+            campaign_status(tmp_path)
 
 
 # -- the command -------------------------------------------------------------------------------------------
@@ -357,6 +364,8 @@ def test_parts_made_on_two_machines_make_the_whole(tmp_path):
     np.testing.assert_allclose(collect(first, seeds=(2,)).wrench, collect(second, seeds=(2,)).wrench)
     with pytest.raises(ExperimentError, match=r"no seeds \[3\]"):
         collect(first, seeds=(3,))
+    for bed, seed in zip(beds_in(first), (1, 2), strict=True):
+        np.testing.assert_array_equal(bed.wrench, collect(first, seeds=(seed,)).wrench)
 
 
 def test_parts_that_do_not_belong_together_are_refused(tmp_path):
@@ -370,7 +379,7 @@ def test_parts_that_do_not_belong_together_are_refused(tmp_path):
     with pytest.raises(ExperimentError, match=f"run {name} .* another wrench"):
         merge(first, [second])
     table.write_text("\n".join(lines[:4]) + "\n" + lines[4][:30])
-    with pytest.raises(FileFormatError, match=r"line 5: not a packed run .* cut short"):
+    with pytest.raises(FileFormatError, match=r"line 5: not a packed run \(it has \d of 9 columns\)"):
         merge(first, [second])
     table.write_text("softground packed runs, version 0\n")
     with pytest.raises(FileFormatError, match="must begin with"):
@@ -388,6 +397,6 @@ def test_a_campaign_of_another_version_is_refused_and_keeps_its_runs(tmp_path):
     path.write_text(json.dumps(json.loads(path.read_text()) | {"version": 99}))
     before = stamps(tmp_path)
     for ask in (lambda: run_campaign(QuickRig(), GRID_OF_SEEDS, tmp_path), lambda: collect(tmp_path)):
-        with pytest.raises(FileFormatError, match="is not a softground campaign of version 1"):
+        with pytest.raises(FileFormatError, match=r"of version 99, .*its runs are left as they are"):
             ask()
     assert stamps(tmp_path) == before

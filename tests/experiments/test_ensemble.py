@@ -110,6 +110,8 @@ def test_beds_that_do_not_belong_together_are_refused(databases, learned):
     other_foot = replace(databases[1], foot=Cylinder(0.06, 0.15))
     with pytest.raises(ExperimentError, match="foot is Cylinder"):
         beds_of([databases[0], other_foot])
+    with pytest.raises(ExperimentError, match="of one medium, these are of sand and gravel"):
+        beds_of([databases[0], replace(databases[1], medium="gravel")])
     slower = replace(databases[1], twist=0.5 * databases[1].twist)
     with pytest.raises(ExperimentError, match="same directions"):
         beds_of([databases[0], slower])

@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 
 from softground import media
-from softground.errors import MediumError
+from softground.errors import MediumError, OptionError
 from softground.experiments.database_file import read_database
 from softground.experiments.learning.grid import feet_at
 from softground.media.named import DATA
 from softground.robots import Robot
 from softground.robots.shapes import Cylinder
+from softground.runs.members import runs_on
 from softground.simulation import Simulator
 
 
@@ -43,6 +44,18 @@ def test_a_foot_rests_in_beads():
     assert np.asarray(record.converged).all()
     assert 0.01 < float(record.depth[-1, 0]) < 0.1
     assert float(record.wrench_world[-1, 0, 2]) == pytest.approx(9.81 * float(robot.total_mass), rel=1e-2)
+
+
+def test_runs_on_members_are_those_on_each():
+    """Compiled once for all, and the same as one by one; media that are not alike are refused."""
+    sim = Simulator(Robot.load("foot"), media.beads(), 4e-3)
+    start, members = sim.initial_state(height=0.02), media.ensemble_of("beads").members(3)
+    together = runs_on(sim, members, start, seconds=0.1)
+    alone = Simulator(sim.robot, members[2], 4e-3).run(None, 0.1, state=start)
+    np.testing.assert_allclose(together[2]["configuration"], alone["configuration"], atol=1e-9)
+    assert float(together[0]["configuration"][-1, 2] - together[2]["configuration"][-1, 2]) != 0
+    with pytest.raises(OptionError, match="alike in all but their numbers"):
+        runs_on(sim, [members[0], media.sand()], start, seconds=0.1)
 
 
 def test_other_feet_are_refused():

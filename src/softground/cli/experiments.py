@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from softground.cli.application import Json, Quiet, app, check_outputs, configure_jax
 from softground.errors import OptionError
 from softground.tables import print_pairs, print_rows
+
+if TYPE_CHECKING:
+    from softground.experiments.database import WrenchDatabase
 
 campaigns = typer.Typer(
     invoke_without_command=True,
@@ -40,7 +43,7 @@ def acquire(
     depths: Annotated[str | None, typer.Option(help="Depths of the sole's centre, m: 0.01,0.03.")] = None,
     tilts: Annotated[str | None, typer.Option(help="Tilts of the foot's axis, rad: 0,0.3.")] = None,
     headings: Annotated[str, typer.Option(help="Headings of the lean, rad; in space only.")] = "0",
-    directions: Annotated[str, typer.Option(help="26 or 58 (in the plane), point or spatial.")] = "26",
+    directions: Annotated[str, typer.Option(help="26 or 58 (in the plane), point, spatial or spatial61.")] = "26",
     speed: Annotated[float | None, typer.Option(help="Greatest linear speed, m/s.")] = None,
     spin: Annotated[float | None, typer.Option(help="Greatest turning rate, rad/s.")] = None,
     duration: Annotated[float | None, typer.Option(help="Duration of a run, s; by default 5 cm at full speed.")] = None,
@@ -157,15 +160,21 @@ def _first_of(failures: dict[str, str]) -> str:
     return f"{len(failures)}; in the folder failed/, for example {name}: {reason}"
 
 
-@app.command(epilog="Example: [bold]softground learn sand.csv --out sand.json[/]")
+DATABASE = "Wrench database (CSV), a plain table of zhu2019, or the folder of a campaign"
+
+
+@app.command(
+    epilog="Examples:\n\n[bold]softground learn sand.csv --out sand.json[/]\n\n"
+    "[bold]softground learn out/beads --out beads.json[/]   each seed of the campaign is a bed"
+)
 def learn(
-    database: Annotated[Path, typer.Argument(help="Wrench database (CSV), or a plain table of zhu2019.")],
+    database: Annotated[Path, typer.Argument(help=f"{DATABASE}, each seed of which is a bed.")],
     out: Annotated[Path, typer.Option(help="Learned medium to write (JSON), for simulate --ground.")] = Path(
         "medium.json"
     ),
     method: Annotated[str, typer.Option(help="auto (the best), rbf, gp, svr or physics.")] = "auto",
     bed: Annotated[
-        list[Path] | None, typer.Option(help="The same foot measured in a further bed (CSV); may be given again.")
+        list[Path] | None, typer.Option(help="The same foot measured in a further bed; may be given again.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -174,12 +183,10 @@ def learn(
     check_outputs(out)
     from rich.console import Console
 
-    from softground.experiments.database_file import read_any
     from softground.experiments.learning import report
     from softground.media import save_medium
 
-    rows = read_any(database)
-    further = [read_any(path) for path in bed or []]
+    rows, *further = [one for path in (database, *(bed or [])) for one in _beds(path)]
     with Console(stderr=True).status("learning") as status:
         learned = report.learn(rows, method, on_method=lambda label: status.update(f"trying {label}"), further=further)
     summary = learned.summary()
@@ -198,9 +205,16 @@ def learn(
     print(out)
 
 
+def _beds(path: Path) -> list[WrenchDatabase]:
+    from softground.experiments.campaign import beds_in
+    from softground.experiments.database_file import read_any
+
+    return beds_in(path) if path.is_dir() else [read_any(path)]
+
+
 @app.command(epilog="Example: [bold]softground inspect sand.csv --out pictures --depth 0.05 --tilt 0.3[/]")
 def inspect(
-    database: Annotated[Path, typer.Argument(help="Wrench database (CSV), or a plain table of zhu2019.")],
+    database: Annotated[Path, typer.Argument(help=f"{DATABASE}.")],
     out: Annotated[
         Path | None, typer.Option(help="Folder for pictures of the wrench spaces; without it none are drawn.")
     ] = None,
@@ -215,10 +229,11 @@ def inspect(
     import numpy as np
 
     from softground.experiments import convexity, figures
+    from softground.experiments.campaign import collect
     from softground.experiments.database_file import read_any
     from softground.runs.figures import save_figure
 
-    rows = read_any(database)
+    rows = collect(database) if database.is_dir() else read_any(database)
     rated = convexity.report(rows)
     if out is not None:
         pose = (float(np.median(rows.depth[rows.depth > 0])) if depth is None else depth, tilt)

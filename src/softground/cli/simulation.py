@@ -171,17 +171,17 @@ def _print_spreads(model, ground, surface, members, seconds, dt, height, options
     """The summary of a run on every member of an ensemble, as intervals."""
     from softground.control.posture import hold_posture
     from softground.media import ensemble_of
-    from softground.runs import run
+    from softground.runs.members import runs_on
     from softground.runs.spread import spreads
     from softground.simulation import Ground, Simulator
 
     ensemble = ensemble_of(ground, **{name: value for name, value in options.items() if value is not None})
-    controller, rows = hold_posture(model) if model.nu else None, []
-    for medium in ensemble.members(members):
-        simulator = Simulator(model, Ground(medium, surface), dt)
-        done = run(simulator, simulator.initial_state(height=height), controller, seconds, progress=False)
-        rows.append(done.summary())
-    found = spreads(rows)
+    simulator = Simulator(model, Ground(ensemble.medium, surface), dt)
+    controller = hold_posture(model) if model.nu else None
+    start = simulator.initial_state(height=height)
+    found = spreads(
+        [run.summary() for run in runs_on(simulator, ensemble.members(members), start, controller, seconds)]
+    )
     if as_json:
         print(json.dumps({"members": members} | {name: one.as_dict() for name, one in found.items()}))
     else:

@@ -1,4 +1,4 @@
-"""What symmetry adds to a wrench database: mirror images, and the zero wrench at the surface.
+"""What symmetry adds to a wrench database: mirror images, turned ones, and the zero wrench at the surface.
 
 Feet and sets of directions are symmetric, so a mirrored foot moved in the mirrored direction meets the mirrored
 wrench: data for negative tilt follow from positive tilt, and an upright foot is its own image.
@@ -6,12 +6,17 @@ wrench: data for negative tilt follow from positive tilt, and an upright foot is
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
 import numpy as np
 
 from softground.errors import ExperimentError
 from softground.experiments.database import DECIMALS, MIRRORED, ZERO, WrenchDatabase
 from softground.media.base import COMPONENTS
 from softground.media.resistive.directions import mirror_signs
+from softground.robots.shapes import Shape
 
 #: Axes normal to the mirror planes, by kind.
 MIRRORS = {"planar": (0,), "spatial": (0, 1)}
@@ -36,16 +41,58 @@ def mirrored_poses(kind: str, poses: np.ndarray, axis: int) -> np.ndarray:
 
 def mirrored_directions(kind: str, twists: np.ndarray, axis: int) -> np.ndarray:
     """For each of twists (k, n) which of them is its mirror image."""
-    images = twists * mirror_signs_of(kind, axis)
-    away = np.linalg.norm((images[:, None] - twists) / twist_sizes(twists), axis=-1)
-    nearest = away.argmin(axis=1)
-    lonely = np.flatnonzero(away[np.arange(len(twists)), nearest] > 1e-3)
+    nearest, alike = _nearest(twists * mirror_signs_of(kind, axis), twists)
+    lonely = np.flatnonzero(~alike)
     if len(lonely):
         raise ExperimentError(
             f"the mirror image of direction number {lonely[0]}, twist {twists[lonely[0]].tolist()}, is not among the "
             "directions: measure in a set that is its own mirror image, such as resistive.directions.directions(26)"
         )
     return nearest
+
+
+def _nearest(images: np.ndarray, twists: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each of images (k, n) which of twists (k, n) is the nearest, and whether it is the same."""
+    away = np.linalg.norm((images[:, None] - twists) / twist_sizes(twists), axis=-1)
+    return away.argmin(axis=1), away.min(axis=1) <= 1e-3
+
+
+class Symmetry(NamedTuple):
+    """What leaves a foot in its ground as it is: what it makes of poses, directions and wrenches."""
+
+    poses: Callable[[np.ndarray], np.ndarray]  # of poses (c, 3)
+    direction: np.ndarray  # (k,) number of the image of each
+    components: np.ndarray  # (n, n) that wrenches are multiplied by
+
+    def wrenches(self, wrenches: np.ndarray) -> np.ndarray:
+        """Images of wrenches (..., k, n) in all directions."""
+        images = np.empty_like(wrenches)
+        images[..., self.direction, :] = wrenches @ self.components.T
+        return images
+
+
+def symmetries(kind: str, foot: Shape, twists: np.ndarray) -> list[Symmetry]:
+    """Mirrors, and for a round foot in space a quarter turn about the normal: in turn they give all images."""
+    found = [
+        Symmetry(
+            partial(mirrored_poses, kind, axis=axis),
+            mirrored_directions(kind, twists, axis),
+            np.diag(mirror_signs_of(kind, axis)),
+        )
+        for axis in MIRRORS[kind]
+    ]
+    if kind == "spatial" and foot.is_round:
+        quarter = np.kron(np.eye(2), [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+        direction, alike = _nearest(twists @ quarter.T, twists)
+        if alike.all():
+            found.append(Symmetry(_quarter_turned, direction, quarter))
+    return found
+
+
+def _quarter_turned(poses: np.ndarray) -> np.ndarray:
+    depth, tilt, heading = poses.T
+    turned = np.where(tilt == 0, 0.0, np.angle(1j * np.exp(1j * heading)))
+    return np.stack([depth, tilt, turned], axis=1).round(DECIMALS) + 0.0
 
 
 def twist_sizes(twists: np.ndarray) -> np.ndarray:

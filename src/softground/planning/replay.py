@@ -23,6 +23,7 @@ from softground.planning.trajectory import Trajectory
 from softground.robots import Robot
 from softground.robots.base import base_motion
 from softground.runs import Run, run
+from softground.runs.members import runs_on
 from softground.simulation import Ground, Simulator
 from softground.simulation.controllers import Reacting
 
@@ -136,11 +137,13 @@ def replays_on(
 ) -> list[Replay]:
     """Replays of a plan, as it is, on other media, such as the members of an ensemble."""
     follower = follower_of(plan, feedback=feedback, dt=dt)
-    problem = plan.problem
-    others = [
-        replace(plan, problem=replace(problem, ground=replace(problem.ground, medium=medium))) for medium in media
-    ]
-    return [replayed(other, follower, eps=eps)[0] for other in others]
+    robot, trajectory = plan.problem.robot, plan.trajectory
+    grounds = [replace(plan.problem.ground, medium=medium) for medium in media]
+    simulator = Simulator(robot, plan.problem.ground.sharpened(eps), dt)
+    state = simulator.initial_state(trajectory.q[0], trajectory.v[0])
+    sharp = [ground.sharpened(eps).medium for ground in grounds]
+    past = runs_on(simulator, sharp, state, follower, trajectory.seconds)
+    return [_compare(robot, ground, trajectory, one) for ground, one in zip(grounds, past, strict=True)]
 
 
 def simulate(robot: Robot, ground: Ground, trajectory: Trajectory, *, dt: float = TIME_STEP, eps: float = EPS) -> Run:

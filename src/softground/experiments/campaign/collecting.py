@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,10 @@ from softground.media.resistive.directions import mirror_images, mirror_signs
 from softground.robots.shapes import Box, Shape, shape_from_dict
 
 
+class UnfinishedError(ExperimentError):
+    """A campaign of which no pose is finished in all directions."""
+
+
 def collect(folder: str | Path, reference_height: float = 0.0, seeds: tuple[int, ...] | None = None) -> WrenchDatabase:
     """Wrenches about the point `reference_height` (m) up the foot's axis, at every pose measured in all directions.
 
@@ -36,7 +41,7 @@ def collect(folder: str | Path, reference_height: float = 0.0, seeds: tuple[int,
     measured = _means(store, grid)
     poses = [pose for pose in grid.poses() if all((pose, k) in measured for k in grid.measured_directions(pose))]
     if not poses:
-        raise ExperimentError(
+        raise UnfinishedError(
             f"no pose of the campaign in {folder} is finished in all directions ({len(store.finished())} of "
             f"{len(grid.runs())} runs are): let it go on"
         )
@@ -59,6 +64,18 @@ def collect(folder: str | Path, reference_height: float = 0.0, seeds: tuple[int,
         source=source,
     )
     return with_zero_depth(database)
+
+
+def beds_in(folder: str | Path, reference_height: float = 0.0) -> list[WrenchDatabase]:
+    """The database of each seed of a campaign, where one pose at least is finished in all directions.
+
+    Wrenches are about the point `reference_height` (m) up the foot's axis.
+    """
+    beds = []
+    for seed in Grid.of_document(Manifest.read(Path(folder)).grid).seeds:
+        with suppress(UnfinishedError):
+            beds.append(collect(folder, reference_height, (seed,)))
+    return beds or [collect(folder, reference_height)]  # which says what is lacking
 
 
 def _order(pose: Pose) -> tuple[float, float, float]:

@@ -40,9 +40,15 @@ class Manifest:
             document = json.loads(path.read_text())
         except ValueError as error:
             raise FileFormatError(f"{path} is damaged ({error}): start the campaign again in a new folder") from error
-        known = document.get("format"), document.get("version")
-        if known != (FORMAT, VERSION) or any(name not in document for name in COMPARED):
-            raise FileFormatError(f"{path} is not a {FORMAT} of version {VERSION}: start again in a new folder")
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
+            raise FileFormatError(f"{path} is not a {FORMAT}: start the campaign in a new folder")
+        if document.get("version") != VERSION:
+            raise FileFormatError(
+                f"{path} is of version {document.get('version')}, and this softground goes on with version {VERSION}: "
+                "its runs are left as they are; use the softground that made them, or start in a new folder"
+            )
+        if missing := [name for name in COMPARED if name not in document]:
+            raise FileFormatError(f"{path} lacks {', '.join(missing)}: was it cut short? Copy it again")
         return cls(**{name: document[name] for name in COMPARED})
 
     def settle(self, folder: Path) -> None:

@@ -47,11 +47,12 @@ def read_packed(path: Path) -> dict[str, PackedRun]:
     runs = {}
     for number, row in enumerate(csv.reader(lines[2:]), 3):
         try:
+            if len(row) != len(COLUMNS):
+                raise ValueError(f"it has {len(row)} of {len(COLUMNS)} columns")
             name, *values = row
-            wrench, (seconds, slots) = np.array(values[:6], dtype=float), values[6:]
-            packed = PackedRun(wrench, float(seconds), int(slots))
-            if len(wrench) != 6 or not np.isfinite([*wrench, packed.seconds]).all():
-                raise ValueError("it needs six finite numbers")
+            packed = PackedRun(np.array(values[:6], dtype=float), float(values[6]), int(values[7]))
+            if not np.isfinite([*packed.wrench, packed.seconds]).all():
+                raise ValueError("its numbers must be finite")
         except ValueError as error:
             raise FileFormatError(
                 f"{path}, line {number}: not a packed run ({error}); was the file cut short? Delete the line, and "

@@ -23,7 +23,7 @@ from softground.experiments.learning.grid import Grid, grid_of
 from softground.experiments.learning.physics import DEPTH_OFFSET, Physics
 from softground.experiments.learning.validation import folds, normalised_error
 from softground.experiments.protocol import Pose
-from softground.experiments.symmetry import MIRRORS, mirror_signs_of, mirrored_directions
+from softground.experiments.symmetry import symmetries
 from softground.media.base import COMPONENTS
 from softground.media.ensemble import Ensemble
 from softground.media.learned import LearnedSpace
@@ -50,6 +50,11 @@ class Trust:
 def beds_of(databases: Sequence[WrenchDatabase]) -> list[Grid]:
     """Grids of the same foot in several beds, at the poses that all of them have; ExperimentError where they do not
     belong together."""
+    if len(media := {database.medium: None for database in databases}) > 1:
+        raise ExperimentError(
+            f"beds of one ensemble must be of one medium, these are of {' and '.join(media)}: learn each by itself, or "
+            "name them alike in their headers"
+        )
     grids = [grid_of(database) for database in databases]
     first = grids[0]
     for grid in grids[1:]:
@@ -93,11 +98,8 @@ def left_out_errors(beds: Sequence[Grid], method: Method, count: int = 5) -> np.
             depth = bed.depth[mask][:, None, None] + _offset(bed)
             found.append((bed.wrenches[mask] - method.fit(known).predict(bed.poses[mask])) / depth)
     errors = np.concatenate(found)
-    for axis in MIRRORS[beds[0].kind]:
-        images = np.empty_like(errors)
-        image = mirrored_directions(beds[0].kind, beds[0].twists, axis)
-        images[:, image] = errors * mirror_signs_of(beds[0].kind, axis)
-        errors = np.concatenate([errors, images])
+    for symmetry in symmetries(beds[0].kind, beds[0].foot, beds[0].twists):
+        errors = np.concatenate([errors, symmetry.wrenches(errors)])
     return errors
 
 

@@ -11,13 +11,7 @@ import numpy as np
 from softground.errors import ExperimentError
 from softground.experiments.database import DECIMALS, MIRRORED, TORQUE_LENGTH, WrenchDatabase
 from softground.experiments.protocol import Pose
-from softground.experiments.symmetry import (
-    MIRRORS,
-    mirror_signs_of,
-    mirrored_directions,
-    mirrored_poses,
-    with_zero_depth,
-)
+from softground.experiments.symmetry import symmetries, with_zero_depth
 from softground.media.base import FootInGround
 from softground.robots.shapes import Shape
 
@@ -103,28 +97,36 @@ def component_weights(kind: str) -> np.ndarray:
 
 
 def with_mirror_images(grid: Grid) -> Grid:
-    """With the mirror images of all configurations; those that coincide (upright feet, for one) are averaged.
+    """With the images of all configurations; those that coincide (upright feet, for one) are averaged.
 
     What is fitted to this is symmetric to the last digit, and at zero tilt the noise of two directions averages.
     """
-    for axis in MIRRORS[grid.kind]:
-        signs, image = mirror_signs_of(grid.kind, axis), mirrored_directions(grid.kind, grid.twists, axis)
-        mirrored = np.empty_like(grid.wrenches)
-        mirrored[:, image] = grid.wrenches * signs
-        poses = np.concatenate([grid.poses, mirrored_poses(grid.kind, grid.poses, axis)]).round(DECIMALS) + 0.0
+    for symmetry in symmetries(grid.kind, grid.foot, grid.twists):
+        images = symmetry.wrenches(grid.wrenches)
+        imaged = _same_headings(symmetry.poses(grid.poses), grid.poses)
+        poses = np.concatenate([grid.poses, imaged]).round(DECIMALS) + 0.0
         poses, group = np.unique(poses, axis=0, return_inverse=True)
-        total = np.zeros((len(poses), *mirrored.shape[1:]))
-        np.add.at(total, group.reshape(-1), np.concatenate([grid.wrenches, mirrored]))
+        total = np.zeros((len(poses), *images.shape[1:]))
+        np.add.at(total, group.reshape(-1), np.concatenate([grid.wrenches, images]))
         grid = replace(grid, poses=poses, wrenches=total / np.bincount(group.reshape(-1))[:, None, None])
     return grid
 
 
+def _same_headings(poses: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Poses (c, 3) with known headings in place of those that differ by rounding."""
+    away = np.abs(poses[:, None, 2] - known[None, :, 2])
+    heading = np.where(away.min(axis=1) < 5 * 10.0**-DECIMALS, known[away.argmin(axis=1), 2], poses[:, 2])
+    return np.column_stack([poses[:, :2], heading])
+
+
 def orbits(grid: Grid) -> np.ndarray:
-    """Number (c,) shared by configurations that are mirror images of each other: they stand and fall together."""
+    """Number (c,) shared by configurations that are images of each other: they stand and fall together."""
     keys = grid.poses.copy()
     keys[:, 1] = np.abs(keys[:, 1])
     if grid.kind == "spatial":
-        keys[:, 2] = np.arctan2(np.abs(np.sin(keys[:, 2])), np.abs(np.cos(keys[:, 2]))) * (keys[:, 1] > 0)
+        sides = np.abs([np.sin(keys[:, 2]), np.cos(keys[:, 2])])
+        sides = np.sort(sides, axis=0) if grid.foot.is_round else sides
+        keys[:, 2] = np.arctan2(*sides) * (keys[:, 1] > 0)
     return np.unique(keys.round(DECIMALS), axis=0, return_inverse=True)[1].reshape(-1)
 
 

@@ -119,8 +119,8 @@ class DemRig(Rig):
 
         below_sole: how far its lowest point is below the sole's centre then, m; that of a pitched foot unless given.
         """
-        below_sole = self._reach * abs(np.sin(path.pitch)) if below_sole is None else below_sole
-        climb = top + self.grains.radius + below_sole - path.start[2]
+        pitched = self._reach * abs(np.sin(path.pitch))
+        climb = top + self.grains.radius + (pitched if below_sole is None else below_sole) - path.start[2]
         if climb > 0:
             above = path.start + np.array([0.0, 0.0, climb])
             down = np.array([0.0, 0.0, -self.approach_speed])
