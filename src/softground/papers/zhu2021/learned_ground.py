@@ -26,6 +26,9 @@ from softground.simulation import Ground
 SLOPED = {"sand": ("larger feet", "strength 2"), "beads": ("lighter torso", "larger feet")}
 """Remedies with which all slopes and waves are planned, by ground; on level ground all are."""
 
+OTHERS = 3
+"""Further strides of theory that are tried where neither that of a slope nor that of the slope before leads to one."""
+
 
 def perform(options: Options) -> Findings:
     ground, medium = learned_medium(options.sand)
@@ -103,13 +106,18 @@ def gait_of(case: Case, degrees: float, quick: bool = False) -> gaits.Gait:
 
 def _steady(problem: GaitProblem, case: Case, degrees: float) -> Plan:
     """The better of two strides, repeated: from the next slope nearer to level, turned with the ground, and from
-    theory's of this slope."""
+    theory's of this slope. Where neither is solved, theory's of other commands are tried."""
     one, angle = stride_problem(problem), float(np.deg2rad(degrees))
-    strides = [solved_near(one, _theory(degrees), gaits.EPS)]
+    theory, *others = _theory(degrees)[: 1 + OTHERS]
+    strides = [solved_near(one, theory[1], gaits.EPS)]
     if degrees:
         before = nearer_to_level(degrees)
         known = first_knots(gait_of(case, before).trajectory, one.knots)
-        strides.append(from_known(one, (Command(gaits.SPEED, np.deg2rad(before), 1.0), known), angle, gaits.EPS))
+        strides.append(from_known(one, (Command(gaits.SPEED, float(np.deg2rad(before)), 1.0), known), angle, gaits.EPS))
+    for entry in others:
+        if any(closed(stride) for stride in strides):
+            break
+        strides.append(from_known(one, entry, angle, gaits.EPS))
     return steady.gait_of(problem, min(strides, key=lambda plan: (not closed(plan), rank(plan))), gaits.EPS)
 
 
@@ -118,11 +126,11 @@ def nearer_to_level(degrees: float) -> float:
     return max((slope for slope in SLOPES if slope * degrees >= 0 and abs(slope) < abs(degrees)), key=abs)
 
 
-def _theory(degrees: float) -> Trajectory:
-    """The shipped stride of theory on sand of strength 2, on a slope."""
+def _theory(degrees: float) -> list[tuple[Command, Trajectory]]:
+    """The shipped strides of theory on sand of strength 2, that of a slope first and the nearest to it next."""
     asked = Command(gaits.SPEED, float(np.deg2rad(degrees)), 2.0)
-    ranked = sorted((entry for one in shipped() for entry in one.entries), key=lambda entry: entry[0].apart(asked))
-    return ranked[0][2]
+    known = [(command, stride) for one in shipped() for command, _, stride in one.entries]
+    return sorted(known, key=lambda entry: entry[0].apart(asked))
 
 
 def row(case: Case, degrees: float, gait: gaits.Gait) -> Row:
