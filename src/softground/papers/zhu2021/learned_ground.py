@@ -7,6 +7,8 @@ inside the data (depth and tilt) at every knot. On planes a gait is whole stride
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import jax
 import numpy as np
 
@@ -20,11 +22,14 @@ from softground.planning import GaitProblem, Plan, Trajectory, carried_over, ste
 from softground.planning.library import Command, shipped
 from softground.planning.problem import walking_problem
 from softground.planning.search import rank
-from softground.planning.strides import closed, first_knots, from_known, solved_near, stride_problem
+from softground.planning.strides import first_knots, from_known, solved_near, stride_problem
 from softground.simulation import Ground
 
 SLOPED = {"sand": ("larger feet", "strength 2"), "beads": ("lighter torso", "larger feet")}
 """Remedies with which all slopes and waves are planned, by ground; on level ground all are."""
+
+OTHERS = 3
+"""Further strides of theory that are tried where neither of the first two starts leads to a walk."""
 
 
 def perform(options: Options) -> Findings:
@@ -102,15 +107,31 @@ def gait_of(case: Case, degrees: float, quick: bool = False) -> gaits.Gait:
 
 
 def _steady(problem: GaitProblem, case: Case, degrees: float) -> Plan:
-    """The better of two strides, repeated: from the next slope nearer to level, turned with the ground, and from
-    theory's of this slope."""
-    one, angle = stride_problem(problem), float(np.deg2rad(degrees))
-    strides = [solved_near(one, _theory(degrees), gaits.EPS)]
+    """The cheapest of strides from two starts, repeated, that lifts every foot; from more starts where none does."""
+    found, least = [], 2 if degrees else 1
+    for number, stride in enumerate(_strides(stride_problem(problem), case, degrees)):
+        if number >= least and any(map(_lifts_its_feet, found)):
+            break
+        found.append(steady.gait_of(problem, stride, gaits.EPS))
+    return min(found, key=lambda plan: (not _lifts_its_feet(plan), plan.report.status != "converged", rank(plan)))
+
+
+def _strides(one: GaitProblem, case: Case, degrees: float) -> Iterator[Plan]:
+    """From theory's stride of this slope; from that of the next slope nearer to level, turned with the ground; from
+    theory's of other commands."""
+    angle = float(np.deg2rad(degrees))
+    theory, *others = _theory(degrees)[: 1 + OTHERS]
+    yield solved_near(one, theory[1], gaits.EPS)
     if degrees:
         before = nearer_to_level(degrees)
         known = first_knots(gait_of(case, before).trajectory, one.knots)
-        strides.append(from_known(one, (Command(gaits.SPEED, np.deg2rad(before), 1.0), known), angle, gaits.EPS))
-    return steady.gait_of(problem, min(strides, key=lambda plan: (not closed(plan), rank(plan))), gaits.EPS)
+        others.insert(0, (Command(gaits.SPEED, float(np.deg2rad(before)), 1.0), known))
+    yield from (from_known(one, entry, angle, gaits.EPS) for entry in others)
+
+
+def _lifts_its_feet(plan: Plan) -> bool:
+    """Whether a plan is solved and walks: the cheapest may drag feet along, and slide down a slope in the simulator."""
+    return plan.report.status == "converged" and plan.metrics.fewest_lifts_in_a_period >= bar.LIFTS
 
 
 def nearer_to_level(degrees: float) -> float:
@@ -118,11 +139,11 @@ def nearer_to_level(degrees: float) -> float:
     return max((slope for slope in SLOPES if slope * degrees >= 0 and abs(slope) < abs(degrees)), key=abs)
 
 
-def _theory(degrees: float) -> Trajectory:
-    """The shipped stride of theory on sand of strength 2, on a slope."""
+def _theory(degrees: float) -> list[tuple[Command, Trajectory]]:
+    """The shipped strides of theory on sand of strength 2, that of a slope first and the nearest to it next."""
     asked = Command(gaits.SPEED, float(np.deg2rad(degrees)), 2.0)
-    ranked = sorted((entry for one in shipped() for entry in one.entries), key=lambda entry: entry[0].apart(asked))
-    return ranked[0][2]
+    known = [(command, stride) for one in shipped() for command, _, stride in one.entries]
+    return sorted(known, key=lambda entry: entry[0].apart(asked))
 
 
 def row(case: Case, degrees: float, gait: gaits.Gait) -> Row:
