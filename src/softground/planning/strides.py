@@ -31,7 +31,7 @@ from softground.planning.problem import GaitProblem, walking_problem
 from softground.planning.search import Search, improved, rank, solved_from
 from softground.planning.size import size_of, walking_eps
 from softground.planning.solve import solve
-from softground.planning.stages import first_stages, near_stages, neighbour_stages
+from softground.planning.stages import first_stages, near_stages, neighbour_stages, spatial_stages
 from softground.planning.trajectory import Trajectory, desired_speed
 from softground.planning.transcription import Transcription
 from softground.planning.twin import in_space, twin_of
@@ -98,7 +98,8 @@ def from_twin(one: GaitProblem, twin: Robot, angle: float, eps: float, search: S
     flat = stride_problem(flat, steps)
     best = best_stride(flat, eps, search).trajectory
     start = _first(in_space(one.robot, twin, whole_stride(flat, best)), one.knots)
-    return _solved_near(one, start, eps)
+    found = solve(one, start, stages=spatial_stages(eps), progress=False)
+    return found if closed(found) else _solved_near(one, found.trajectory, eps)
 
 
 def searched(level: GaitProblem, eps: float, search: Search, known: Trajectory | None = None) -> Plan:
