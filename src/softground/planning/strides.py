@@ -139,15 +139,13 @@ def carried_to(one: GaitProblem, found: Plan, before: float, angle: float, eps: 
 
 
 def _solved_near(problem: GaitProblem, guess: Trajectory, eps: float) -> Plan:
-    """What a guess leads to; by way of blurred ground where that is not a solution."""
-    found = solve(problem, guess, stages=near_stages(eps), progress=False)
-    if closed(found):
-        return found
-    return min(
-        found,
-        solve(problem, guess, stages=neighbour_stages(eps)[2:], progress=False),
-        key=lambda one: (not closed(one), rank(one)),
-    )
+    """What a guess leads to; where that is not closed yet it goes on from there, or by way of blurred ground."""
+    found = [solve(problem, guess, stages=near_stages(eps), progress=False)]
+    if found[0].report.status == "converged" and not closed(found[0]):
+        found.append(solve(problem, found[0].trajectory, stages=near_stages(eps), progress=False))
+    if not closed(found[-1]):
+        found.append(solve(problem, guess, stages=neighbour_stages(eps)[2:], progress=False))
+    return min(found, key=lambda one: (not closed(one), rank(one)))
 
 
 def closed(stride: Plan) -> bool:
