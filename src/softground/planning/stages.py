@@ -110,6 +110,15 @@ def neighbour_stages(eps: float = 1.0) -> tuple[Stage, ...]:
     )
 
 
+def spatial_stages(eps: float = 1.0) -> tuple[Stage, ...]:
+    """From the stride of a planar twin, which needs forces sideways, to one in space at `eps` (W)."""
+    return (
+        Stage(eps, "projected", 1e-3, 120, damping=Damping().times(1e-2), barrier=1e-5),
+        Stage(eps, "exact", 1e-4, 100, damping=Damping().times(1e-3), barrier=1e-6),
+        near_stages(eps)[-1],
+    )
+
+
 def near_stages(eps: float = 1.0) -> tuple[Stage, ...]:
     """The same from a start that is near a gait at `eps` (W)."""
     return _near(eps, 1e-4, 100), Stage(eps, "exact", 1e-6, 50, damping=Damping().times(1e-6), barrier=1e-7)

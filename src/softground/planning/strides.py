@@ -25,13 +25,13 @@ from softground.planning.costs import Periodicity
 from softground.planning.drawn import drawn_walk, manners
 from softground.planning.guesses import STRIDE, carried_over, draped, rise, turned
 from softground.planning.library import Command, Solved, near
-from softground.planning.moves import crossed, efforts_of, neighbours, pairs, rear_joints, within_limits
+from softground.planning.moves import crossed, efforts_of, neighbours, pairs, rear_joints
 from softground.planning.plan import Plan
 from softground.planning.problem import GaitProblem, walking_problem
 from softground.planning.search import Search, improved, rank, solved_from
-from softground.planning.size import size_of, walking_eps
+from softground.planning.size import size_of, walking_eps, within_limits
 from softground.planning.solve import solve
-from softground.planning.stages import first_stages, near_stages, neighbour_stages
+from softground.planning.stages import first_stages, near_stages, neighbour_stages, spatial_stages
 from softground.planning.trajectory import Trajectory, desired_speed
 from softground.planning.transcription import Transcription
 from softground.planning.twin import in_space, twin_of
@@ -46,6 +46,8 @@ CLOSED = 5e-4
 """Violation of a step's rows that a stride may lead to where it is repeated: half of what is tolerated."""
 TRIED = 3
 """Entries of the library from which a stride is made before it is searched for."""
+TWINS = Search(starts=8, rounds=3)
+"""How long to look for a stride of a planar twin: it is a start, and what it costs is not what it costs in space."""
 TURNED = np.deg2rad(5.0)
 """By which a stride is carried from slope to slope at a time."""
 
@@ -74,7 +76,7 @@ def best_stride(one: GaitProblem, eps: float, search: Search | None = None) -> P
         return known
     twin = twin_of(one.robot)
     if twin is not None:
-        return from_twin(one, twin, angle, eps, search or Search())
+        return from_twin(one, twin, angle, eps, search or TWINS)
     level = searched(_on_slope(one, 0.0), eps, search or Search())
     return carried_to(one, level, 0.0, angle, eps)
 
@@ -98,7 +100,8 @@ def from_twin(one: GaitProblem, twin: Robot, angle: float, eps: float, search: S
     flat = stride_problem(flat, steps)
     best = best_stride(flat, eps, search).trajectory
     start = first_knots(in_space(one.robot, twin, whole_stride(flat, best)), one.knots)
-    return solved_near(one, start, eps)
+    found = solve(one, start, stages=spatial_stages(eps), progress=False)
+    return found if closed(found) else solved_near(one, found.trajectory, eps)
 
 
 def searched(level: GaitProblem, eps: float, search: Search, known: Trajectory | None = None) -> Plan:
@@ -136,15 +139,13 @@ def carried_to(one: GaitProblem, found: Plan, before: float, angle: float, eps: 
 
 
 def solved_near(problem: GaitProblem, guess: Trajectory, eps: float) -> Plan:
-    """What a guess of a stride leads to; by way of blurred ground where that is not a solution."""
-    found = solve(problem, guess, stages=near_stages(eps), progress=False)
-    if closed(found):
-        return found
-    return min(
-        found,
-        solve(problem, guess, stages=neighbour_stages(eps)[2:], progress=False),
-        key=lambda one: (not closed(one), rank(one)),
-    )
+    """What a guess leads to; where that is not closed yet it goes on from there, or by way of blurred ground."""
+    found = [solve(problem, guess, stages=near_stages(eps), progress=False)]
+    if found[0].report.status == "converged" and not closed(found[0]):
+        found.append(solve(problem, found[0].trajectory, stages=near_stages(eps), progress=False))
+    if not closed(found[-1]):
+        found.append(solve(problem, guess, stages=neighbour_stages(eps)[2:], progress=False))
+    return min(found, key=lambda one: (not closed(one), rank(one)))
 
 
 def closed(stride: Plan) -> bool:
@@ -264,7 +265,11 @@ class Children:
             *(move(self.robot, parent) for move in (moves[number % 2 :: 2] if chosen else moves)),
         ]
         knots = known[0].trajectory.knots
-        return [first_knots(within_limits(self.robot, stride), knots) for stride in found]
+        return [first_knots(_possible(self.robot, stride), knots) for stride in found]
+
+
+def _possible(robot: Robot, stride: Trajectory) -> Trajectory:
+    return stride._replace(q=within_limits(robot, stride.q))
 
 
 def first_knots(stride: Trajectory, knots: int) -> Trajectory:

@@ -68,8 +68,8 @@ def perform(options: Options) -> Findings:
             "Sand of strength 2, as for RoboSimian. Under round feet its wrench is a force without torque.",
             gaits.COST_NOTE,
             gaits.UNITS_NOTE,
-            "The base may move and turn in all six directions; costs hold its speed along x, its attitude and its "
-            "height, with the weights of the paper. Nothing but the start keeps it from drifting to a side.",
+            "The base may move and turn in all six directions; costs hold its speed along x, its pitch and its height, "
+            "with the weights of the paper, and its speed along y, its roll and its yaw, of which the paper has none.",
         ],
     )
 
