@@ -115,8 +115,8 @@ def plan(
     soil = ground if isinstance(ground, Ground) else Ground(ground)
     problem = spending_least(walking_problem(robot, soil, speed, knots=knots, dt=dt, period=period))
     asked = guess
-    if guess == "stride" and form is ClosedForm and can_repeat(problem):
-        found = repeated_stride(problem, eps, progress)
+    if guess == "stride" and can_repeat(problem):
+        found = repeated_stride(problem, eps, form, progress)
         if found.report.status == "converged":
             return found
         guess = found.trajectory
@@ -135,11 +135,11 @@ def plan(
     )
 
 
-def repeated_stride(problem: GaitProblem, eps: float, progress: bool) -> Plan:
+def repeated_stride(problem: GaitProblem, eps: float, form: type[Dynamics], progress: bool) -> Plan:
     """The gait of whole strides, with a line of how it was found."""
     console = Console(stderr=True, quiet=not progress)
     with console.status("making a stride"):
-        found = steady_gait(problem, eps)
+        found = steady_gait(problem, eps, dynamics=form)
     report = found.report
     console.print(
         f"a stride: {report.reason} after {report.iterations} iterations, optimality {report.optimality:.1e}; repeated "
