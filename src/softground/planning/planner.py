@@ -18,7 +18,8 @@ from softground.planning.costs import ActuatorWork, Cost, Effort
 from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.bilevel import Bilevel
 from softground.planning.dynamics.closed_form import ClosedForm
-from softground.planning.guesses import carried_over, gallop, trot_in_place, walk_at_speed
+from softground.planning.guesses import carried_over, gallop, rise, trot_in_place, walk_at_speed
+from softground.planning.library import command_of, near
 from softground.planning.plan import Plan, load_motion
 from softground.planning.problem import GaitProblem, walking_problem
 from softground.planning.size import walking_eps
@@ -138,6 +139,8 @@ def plan(
 def repeated_stride(problem: GaitProblem, eps: float, form: type[Dynamics], progress: bool) -> Plan:
     """The gait of whole strides, with a line of how it was found."""
     console = Console(stderr=True, quiet=not progress)
+    if outside := outside_library(problem):
+        console.print(outside, soft_wrap=True, highlight=False)
     with console.status("making a stride"):
         found = steady_gait(problem, eps, dynamics=form)
     report = found.report
@@ -148,6 +151,16 @@ def repeated_stride(problem: GaitProblem, eps: float, form: type[Dynamics], prog
         highlight=False,
     )
     return found
+
+
+def outside_library(problem: GaitProblem) -> str:
+    """What a user must know where no stride of the libraries is near a problem on a plane; nothing where one is."""
+    plane = problem.ground.surface
+    angle = rise(plane) if isinstance(plane, Plane) else 0.0
+    if near(problem, angle):
+        return ""
+    asked = command_of(problem, angle).in_words()
+    return f"the library has no stride of {problem.robot.name} near {asked}: one is searched for, which takes minutes"
 
 
 def dynamics_named(name: str) -> type[Dynamics]:
