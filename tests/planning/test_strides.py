@@ -150,7 +150,7 @@ def test_a_stride_that_does_not_end_as_it_began_is_no_gait(long, half):
     q = half.trajectory.q.copy()
     q[-1, 1] += 0.01
     broken = replace(half, trajectory=half.trajectory._replace(q=q))
-    assert gait_of(long, broken, 1.0).report.status == "failed"
+    assert gait_of(long, broken).report.status == "failed"
 
 
 def test_what_can_be_whole_strides(long, monkeypatch):

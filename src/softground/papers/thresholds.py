@@ -86,6 +86,7 @@ LIFTS = Threshold(1, "of each foot in each period: it walks and does not drag")
 STATED_VELOCITY_ERROR = Threshold(0.0023, "m/s: Mv on flat sand in the paper's text (IV.D); in its table 0.0010")
 ROWS_TO_MATCH = Threshold(15, "rows of Table I: all that it has (it was 12)")
 LEARNED_SLOPES = Threshold(13, "of 17 slopes: three quarters; the paper solved 15, on measured sand times two")
+OPTIMUM = Threshold(1e-5, "optimality (Uno's scaled) of a gait at its optimum: a hundredth of the paper's")
 BILEVEL_COSTS = Threshold(
     1.2, "Mc over that of the closed form: another start changes it by a tenth, this is twice that"
 )

@@ -19,7 +19,7 @@ Between knots the gain is that of the step, the deviation that of the moment; to
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
 import jax

@@ -20,6 +20,7 @@ import numpy as np
 
 from softground.errors import OptionError
 from softground.media import medium_of
+from softground.planning.carrying import check_carried
 from softground.planning.constraints import Cycle
 from softground.planning.costs import Periodicity
 from softground.planning.drawn import drawn_walk, manners
@@ -74,6 +75,7 @@ def best_stride(one: GaitProblem, eps: float, search: Search | None = None) -> P
     known = from_library(one, eps) if search is None else None
     if known is not None:
         return known
+    check_carried(one)
     twin = twin_of(one.robot)
     if twin is not None:
         return from_twin(one, twin, angle, eps, search or TWINS)

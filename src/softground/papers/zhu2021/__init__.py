@@ -12,6 +12,7 @@ from softground.papers.zhu2021 import (
     learned_ground,
     not_optimised,
     objectives,
+    predicted,
     reinforcement,
     slopes,
     spatial,
@@ -34,6 +35,7 @@ STUDIES = tuple(
         discovered,
         spatial,
         objectives,
+        predicted,
         foot_size,
     )
 )

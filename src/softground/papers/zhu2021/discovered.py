@@ -117,7 +117,7 @@ def discovered(label: str, quick: bool = False) -> Discovered:
         return improved(strides, Children(one.robot), neighbour_stages(gaits.EPS), SEARCH)
 
     stride = min(first.values(), key=rank) if quick else kept_plan(one, f"{SEARCH} from {names}", searching)[0]
-    found = lambda problem: gait_of(problem, replace(stride, problem=one), gaits.EPS)  # noqa: E731
+    found = lambda problem: gait_of(problem, replace(stride, problem=one))  # noqa: E731
     gait = gaits.found(problem(quick), f"{label}, stride of {stride.report.objective:.17g}", found)
     steps = repeated(one.robot, whole_stride(one, start), problem(quick).knots)
     return Discovered(label, gait_metrics(problem(quick), steps).lifts, first, gait)
@@ -134,7 +134,7 @@ def _short(stages: tuple[Stage, ...], quick: bool) -> tuple[Stage, ...]:
 
 def whole(stride: Plan) -> Plan:
     """The gait of 9 s that a stride makes."""
-    return gait_of(problem(), replace(stride, problem=stride_problem(problem())), gaits.EPS)
+    return gait_of(problem(), replace(stride, problem=stride_problem(problem())))
 
 
 def checks(one: Discovered, library: Plan) -> list[Check]:

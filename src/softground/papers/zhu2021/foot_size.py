@@ -149,7 +149,7 @@ def solved(size: float, nearest: Plan, quick: bool = False) -> Tried:
     """The gait with feet of this size, from the stride of another, and its slopes."""
     stride, name = kept_stride(size, nearest)
     problem = sized(size, QUICK_KNOTS if quick else KNOTS)
-    gait = gaits.found(problem, f"{_label(size)}, stride {name}", lambda one: gait_of(one, stride, gaits.EPS))
+    gait = gaits.found(problem, f"{_label(size)}, stride {name}", lambda one: gait_of(one, stride))
     slope = slope_of_optimum(stride, physics(), np.asarray(size))
     beside = [kept_stride(size + side * BESIDE, stride)[0].report.objective for side in (-1, 1)]
     strides = (problem.knots - 1) / (stride.problem.knots - 1)

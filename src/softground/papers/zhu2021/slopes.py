@@ -83,7 +83,7 @@ def checks(found: dict[float, gaits.Gait]) -> list[Check]:
     )
     share = min(int(bar.ROWS_TO_MATCH), len(comparable))
     return [
-        Check("slopes not solved to 1e-3 (deg)", not unsolved, _listed(unsolved), "none"),
+        Check("slopes not solved to 1e-3 (deg)", not unsolved, listed(unsolved), "none"),
         Check(
             f"rows with Mv and Mc at or below the paper's, of {len(comparable)}",
             matched >= share,
@@ -93,13 +93,13 @@ def checks(found: dict[float, gaits.Gait]) -> list[Check]:
         Check(
             "solved slopes on which the replay loses 10 % of the speed or falls (deg)",
             not still,
-            _listed(still),
+            listed(still),
             "none",
         ),
     ]
 
 
-def _listed(slopes: list[float]) -> str:
+def listed(slopes: list[float]) -> str:
     return ", ".join(f"{slope:g}" for slope in slopes) or "none"
 
 
