@@ -101,7 +101,11 @@ def _features(foot: Shape, kind: str, deep: bool) -> Callable:
         return BallDepth(foot.clearance)
     planar = kind == "planar"
     return Sinking(
-        powers=3 if deep else 2, harmonics=4, spatial=not planar, max_tilt=PLANAR_TILT if planar else np.pi, onset=DEPTHS[0]
+        powers=3 if deep else 2,
+        harmonics=4,
+        spatial=not planar,
+        max_tilt=PLANAR_TILT if planar else np.pi,
+        onset=DEPTHS[0],
     )
 
 
