@@ -176,6 +176,7 @@ def learn(
     bed: Annotated[
         list[Path] | None, typer.Option(help="The same foot measured in a further bed; may be given again.")
     ] = None,
+    seeds: Annotated[str | None, typer.Option(help="Of a campaign's folder only these: 1,2.")] = None,
     as_json: Json = False,
 ) -> None:
     """Learn a medium from measured wrenches, comparing methods by cross-validation."""
@@ -186,7 +187,7 @@ def learn(
     from softground.experiments.learning import report
     from softground.media import save_medium
 
-    rows, *further = [one for path in (database, *(bed or [])) for one in _beds(path)]
+    rows, *further = [one for path in (database, *(bed or [])) for one in _beds(path, seeds)]
     with Console(stderr=True).status("learning") as status:
         learned = report.learn(rows, method, on_method=lambda label: status.update(f"trying {label}"), further=further)
     summary = learned.summary()
@@ -205,11 +206,14 @@ def learn(
     print(out)
 
 
-def _beds(path: Path) -> list[WrenchDatabase]:
+def _beds(path: Path, seeds: str | None) -> list[WrenchDatabase]:
     from softground.experiments.campaign import beds_in
+    from softground.experiments.campaign.options import read_seeds
     from softground.experiments.database_file import read_any
 
-    return beds_in(path) if path.is_dir() else [read_any(path)]
+    if not path.is_dir():
+        return [read_any(path)]
+    return beds_in(path, seeds=None if seeds is None else read_seeds(seeds))
 
 
 @app.command(epilog="Example: [bold]softground inspect sand.csv --out pictures --depth 0.05 --tilt 0.3[/]")

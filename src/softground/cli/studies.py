@@ -31,6 +31,9 @@ def reproduce(
     reuse: Annotated[
         bool, typer.Option("--reuse", help="chen2026/account: read the reports in OUT, run only what has none there.")
     ] = False,
+    members: Annotated[
+        int, typer.Option(min=0, help="zhu2019/learned-ground: also on so many members of the ground's ensemble.")
+    ] = 0,
     as_json: Json = False,
 ) -> None:
     """Repeat the tables and figures of a paper: a report each, and claims that hold or fail."""
@@ -49,7 +52,7 @@ def reproduce(
         return
     if study is None:
         raise OptionError("name a study or a paper; softground reproduce --list shows what there is")
-    options = Options(quick=quick, sand=sand, workers=workers, rerun_dem=rerun_dem, reports=out if reuse else None)
+    options = Options(quick, sand, workers, rerun_dem, members, reports=out if reuse else None)
     documents = reproducing.reproduce(catalogue.find(study), out, options, Console(stderr=True))
     if as_json:
         print(json.dumps(documents if len(documents) > 1 else documents[0]))

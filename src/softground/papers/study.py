@@ -69,6 +69,7 @@ class Options:
     sand: Path | None = None  # the measured sand of zhu2019
     workers: int = 1  # processes for what is long and can be done at the same time
     rerun_dem: bool = False  # drive the foot through grains again instead of reading what is shipped
+    members: int = 0  # of the ensemble of learned ground on which a study is performed as well, for intervals
     reports: Path | None = None  # folder with PAPER/STUDY of studies that an account need not perform again
 
 

@@ -22,9 +22,18 @@ from softground.simulation.simulator import Simulator, State
 
 
 def runs_on(
-    simulator: Simulator, media: Sequence[Medium], state: State, control: Any = None, seconds: float | None = None
+    simulator: Simulator,
+    media: Sequence[Medium],
+    state: State,
+    control: Any = None,
+    seconds: float | None = None,
+    *,
+    every: int = 1,
 ) -> list[Run]:
-    """The run from a state on each medium in place of the simulator's: alike in all but their numbers."""
+    """The run from a state on each medium in place of the simulator's: alike in all but their numbers.
+
+    One sample is kept per `every` steps, and counts are of all steps.
+    """
     others = [_on(simulator, medium) for medium in media]
     if len({jax.tree.structure(one) for one in others}) > 1:
         raise OptionError(
@@ -58,6 +67,7 @@ def runs_on(
         record = jax.tree.map(lambda series, count=lasted: series[:count], record)
         info = RunInfo(
             steps=lasted,
+            every=every,
             not_converged=int((~record.converged).sum()),
             outside_data=int(record.outside_data.any(axis=1).sum()),
             iterations=int(record.iterations.sum()),
@@ -65,7 +75,8 @@ def runs_on(
             compile_seconds=compiling / len(others),
             steps_per_second=steps / (time.perf_counter() - began),
         )
-        made.append(Run.of(other, state, final, record, asked, info))
+        samples = jax.tree.map(lambda series: series[::every], record)
+        made.append(Run.of(other, state, final, samples, asked, info))
     return made
 
 

@@ -66,16 +66,18 @@ def collect(folder: str | Path, reference_height: float = 0.0, seeds: tuple[int,
     return with_zero_depth(database)
 
 
-def beds_in(folder: str | Path, reference_height: float = 0.0) -> list[WrenchDatabase]:
-    """The database of each seed of a campaign, where one pose at least is finished in all directions.
+def beds_in(
+    folder: str | Path, reference_height: float = 0.0, seeds: tuple[int, ...] | None = None
+) -> list[WrenchDatabase]:
+    """The database of each seed of a campaign, or of those named, where one pose at least has all directions.
 
     Wrenches are about the point `reference_height` (m) up the foot's axis.
     """
     beds = []
-    for seed in Grid.of_document(Manifest.read(Path(folder)).grid).seeds:
+    for seed in seeds or Grid.of_document(Manifest.read(Path(folder)).grid).seeds:
         with suppress(UnfinishedError):
             beds.append(collect(folder, reference_height, (seed,)))
-    return beds or [collect(folder, reference_height)]  # which says what is lacking
+    return beds or [collect(folder, reference_height, seeds)]  # which says what is lacking
 
 
 def _order(pose: Pose) -> tuple[float, float, float]:

@@ -64,7 +64,7 @@ def read_grid(
         speed=speed,
         spin=preset.spin if spin is None else spin,
         duration=TRAVEL / max(speed, 1e-9) if duration is None else duration,
-        seeds=_seeds(seeds),
+        seeds=read_seeds(seeds),
         mirror=mirror,
     )
 
@@ -87,7 +87,7 @@ def _numbers(option: str, text: str) -> tuple[float, ...]:
         raise OptionError(f"{option} must be numbers with commas between, such as 0.01,0.03; got {text!r}") from None
 
 
-def _seeds(text: str) -> tuple[int, ...]:
+def read_seeds(text: str) -> tuple[int, ...]:
     """Seeds with commas between."""
     try:
         return tuple(int(item) for item in text.split(","))

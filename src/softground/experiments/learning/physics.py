@@ -51,6 +51,8 @@ from softground.media.resistive.medium import (
 from softground.media.wrench_space import DEFAULT_EPS
 from softground.robots.shapes import Shape
 
+#: Steps, m, in which feet that are longer than `Resistive` media are deep are lowered further.
+DEEPER = 0.02
 #: Stress laws that serve each kind. Where two do, they disagree by about as much as either does with data.
 LAWS = {"planar": ("plane", "3d"), "spatial": ("3d",)}
 
@@ -74,8 +76,9 @@ def resistive_prior(grid: Grid) -> ResistivePrior:
 
 @lru_cache(maxsize=16)
 def _prior(foot: Shape, kind: str, reference_height: float, twists: tuple) -> ResistivePrior:
-    poses = _sampled_poses(foot, kind)
-    features = _features(foot, kind)
+    depths = _sampled_depths(foot)
+    poses = _sampled_poses(foot, kind, depths)
+    features = _features(foot, kind, deep=len(depths) > len(DEPTHS))
     design = feature_rows(features, poses)
     fitted = []
     for law in LAWS[kind]:
@@ -88,16 +91,25 @@ def _prior(foot: Shape, kind: str, reference_height: float, twists: tuple) -> Re
     return ResistivePrior(features, np.stack(fitted))
 
 
-def _features(foot: Shape, kind: str) -> Callable:
+def _sampled_depths(foot: Shape) -> np.ndarray:
+    """Depths (d,), m, of a foot with a sole: as deep as it is long, where its top goes under."""
+    return np.append(DEPTHS, np.arange(DEPTHS[-1] + DEEPER, foot.extent[2] + DEEPER / 2, DEEPER))
+
+
+def _features(foot: Shape, kind: str, deep: bool) -> Callable:
     if foot.is_ball:
         return BallDepth(foot.clearance)
     planar = kind == "planar"
     return Sinking(
-        powers=2, harmonics=4, spatial=not planar, max_tilt=PLANAR_TILT if planar else np.pi, onset=DEPTHS[0]
+        powers=3 if deep else 2,
+        harmonics=4,
+        spatial=not planar,
+        max_tilt=PLANAR_TILT if planar else np.pi,
+        onset=DEPTHS[0],
     )
 
 
-def _sampled_poses(foot: Shape, kind: str) -> np.ndarray:
+def _sampled_poses(foot: Shape, kind: str, depths: np.ndarray) -> np.ndarray:
     """Poses (q, 3) at which the generic wrenches are evaluated."""
     if foot.is_ball:
         return np.stack([foot.clearance * BALL_DEPTHS, *np.zeros((2, len(BALL_DEPTHS)))], axis=1)
@@ -106,7 +118,7 @@ def _sampled_poses(foot: Shape, kind: str) -> np.ndarray:
     else:
         around = np.arange(8) * np.pi / 4
         leans = [(0.0, 0.0), *((share * SPATIAL_TILT, turn) for share in (0.25, 0.5, 0.75, 1.0) for turn in around)]
-    return np.array([(depth, *lean) for lean in leans for depth in DEPTHS])
+    return np.array([(depth, *lean) for lean in leans for depth in depths])
 
 
 def _wrenches(foot: Shape, kind: str, law: str, poses, twists, reference_height: float) -> np.ndarray:

@@ -20,11 +20,13 @@ import numpy as np
 from softground.experiments.database import WrenchDatabase
 from softground.experiments.database_file import from_zhu2019
 from softground.experiments.learning import Physics, compressed, grid_of
+from softground.experiments.learning.ensemble import ensemble
 from softground.experiments.protocol import Pose, moved
 from softground.media import Medium
 from softground.media.base import COMPONENTS
+from softground.media.ensemble import Ensemble
 from softground.media.learned import LearnedSpace
-from softground.media.named import REFERENCE_FOOT, beads, sand
+from softground.media.named import REFERENCE_FOOT, beads, ensemble_of, sand
 from softground.media.similar_feet import scaled_foot
 from softground.papers.zhu2019.databases import MEASURED_SAND
 from softground.papers.zhu2019.quadruped import weighing
@@ -82,6 +84,15 @@ def measured_sand(path: Path, strength: float = 1.0) -> LearnedSpace:
     """The published measurements, learned: torques about the sole's centre, so that the set can be scaled."""
     database = about_sole(from_zhu2019(path, medium="sand"))
     return compressed(Physics().fit(grid_of(database)).medium(strength=strength))
+
+
+def learned_ensemble(given: Path | None) -> Ensemble:
+    """By what the ground of `learned_medium` may be wrong."""
+    named = given or os.environ.get(MEASURED_SAND)
+    if not named:
+        return ensemble_of("beads")
+    beds = [grid_of(about_sole(from_zhu2019(Path(named), medium="sand")))]
+    return ensemble(measured_sand(Path(named)), beds)
 
 
 def about_sole(database: WrenchDatabase) -> WrenchDatabase:

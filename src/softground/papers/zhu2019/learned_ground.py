@@ -6,10 +6,26 @@ by the robot as it is and by two that are changed, beside the authors' factor (z
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from softground.media import Medium
 from softground.papers import thresholds as bar
 from softground.papers.study import Check, Findings, Options, Row, Study, Table
 from softground.papers.zhu2019 import push, trot
-from softground.papers.zhu2019.learned_cases import SIZE, TORSO, Case, cases, learned_medium
+from softground.papers.zhu2019.learned_cases import (
+    SIZE,
+    TORSO,
+    Case,
+    cases,
+    larger,
+    learned_ensemble,
+    learned_medium,
+    wide_footed,
+)
+from softground.robots import Robot
+from softground.runs import Run
+from softground.runs.members import runs_on
+from softground.runs.spread import spreads
 
 
 def perform(options: Options) -> Findings:
@@ -35,6 +51,7 @@ def perform(options: Options) -> Findings:
                 "push", "Weight on the rear, front feet pushed", [_row(case, row, push_holds) for case, row, _ in found]
             ),
             Table("trot", "The trot", [_row(case, row, trot_holds) for case, _, row in found]),
+            *_on_members(options),
         ],
         notes=[
             f"Learned from: {ground}. Lighter torso: {TORSO:g} instead of 41.7 kg. Larger feet: {SIZE:g} times, and "
@@ -46,15 +63,60 @@ def perform(options: Options) -> Findings:
     )
 
 
+def _on_members(options: Options) -> list[Table]:
+    """Medians and intervals of what the robot as it is, and with larger feet, does on members of the ensemble."""
+    if not options.members:
+        return []
+    media = learned_ensemble(options.sand).members(options.members)
+    rows: dict[str, list[Row]] = {"push": [], "trot": []}
+    for name, robot, grounds in (
+        ("as measured", Robot.load("robosimian"), media),
+        ("larger feet", wide_footed(SIZE), [larger(medium, SIZE) for medium in media]),
+    ):
+        for motion, performed in (
+            ("push", _pushes(robot, grounds, options)),
+            ("trot", _trots(robot, grounds, options)),
+        ):
+            holds = {"push": push_holds, "trot": trot_holds}[motion]
+            share = {"ground and robot": name, "holds on": f"{sum(map(holds, performed))} of {len(performed)}"}
+            rows[motion].append(share | {key: str(one) for key, one in spreads(performed).items()})
+    title = f"on {options.members} members of the ground's ensemble: median, and the interval of 90 %"
+    return [Table(f"{motion}_members", f"The {motion} {title}", found) for motion, found in rows.items()]
+
+
+def _pushes(robot: Robot, media: Sequence[Medium], options: Options) -> list[Row]:
+    simulator, state, motion, seconds, every = push.setting(robot, 1.0, _step(options.quick), media[0])
+    return [
+        push.metrics_of(one) | _trouble(one) for one in runs_on(simulator, media, state, motion, seconds, every=every)
+    ]
+
+
+def _trots(robot: Robot, media: Sequence[Medium], options: Options) -> list[Row]:
+    simulator, state, gait, every = trot.setting(robot, _step(options.quick), media[0])
+    runs = runs_on(simulator, media, state, gait, _trotting(options.quick), every=every)
+    return [_trot_metrics(one) for one in runs]
+
+
+def _step(quick: bool) -> float:
+    return 0.004 if quick else 0.002
+
+
+def _trotting(quick: bool) -> float:
+    """Duration of a trot, s."""
+    return trot.START + (2 if quick else 4) * trot.PERIOD
+
+
+def _trot_metrics(one: Run) -> Row:
+    return trot.metrics_of(one.isel(time=one["time"].values > trot.START + trot.PERIOD)) | _trouble(one)
+
+
 def _pushed(case: Case, quick: bool) -> Row:
-    one = push.simulate(case.robot, 1.0, 0.004 if quick else 0.002, case.medium)
+    one = push.simulate(case.robot, 1.0, _step(quick), case.medium)
     return push.metrics_of(one) | _trouble(one)
 
 
 def _trotted(case: Case, quick: bool) -> Row:
-    periods = 2 if quick else 4
-    one = trot.simulate(case.robot, trot.START + periods * trot.PERIOD, 0.004 if quick else 0.002, case.medium)
-    return trot.metrics_of(one.isel(time=one["time"].values > trot.START + trot.PERIOD)) | _trouble(one)
+    return _trot_metrics(trot.simulate(case.robot, _trotting(quick), _step(quick), case.medium))
 
 
 def _trouble(one) -> Row:

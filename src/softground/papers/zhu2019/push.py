@@ -73,13 +73,19 @@ def perform(options: Options) -> Findings:
 
 def simulate(robot: Robot, sign: float, dt: float, medium: Medium | None = None) -> Run:
     """Set down with the weight on the rear (sign 1) or front (-1); then the front feet are pushed forward."""
+    simulator, state, motion, seconds, every = setting(robot, sign, dt, medium)
+    return run(simulator, state, motion, seconds, every=every, progress=False)
+
+
+def setting(robot: Robot, sign: float, dt: float, medium: Medium | None = None):
+    """Simulator, state, motion, seconds and steps per sample of `simulate`."""
     posture = bent(robot, outwards=0.05, ankle_below_hip=0.40, forwards=sign * SHIFT)
     offsets = np.zeros((2, 4, 3))
     offsets[1, :, 0] = PUSH * FRONT
     motion = move_feet(robot, np.array([PUSHED, END]), offsets, posture)
     simulator = Simulator(robot, sand(STRENGTH) if medium is None else medium, dt)
     state = simulator.initial_state(posture, height=0.0)
-    return run(simulator, state, motion, END + 0.3, every=round(0.02 / dt), progress=False)
+    return simulator, state, motion, END + 0.3, round(0.02 / dt)
 
 
 def metrics_of(one: Run) -> Row:

@@ -70,11 +70,17 @@ def perform(options: Options) -> Findings:
 
 def simulate(robot: Robot, seconds: float, dt: float, medium: Medium | None = None) -> Run:
     """The trot from rest."""
+    simulator, state, gait, every = setting(robot, dt, medium)
+    return run(simulator, state, gait, seconds, every=every, progress=False)
+
+
+def setting(robot: Robot, dt: float, medium: Medium | None = None):
+    """Simulator, state, gait and steps per sample of `simulate`."""
     posture = bent(robot, outwards=0.15, ankle_below_hip=0.45)
     simulator = Simulator(robot, sand(STRENGTH) if medium is None else medium, dt)
     gait = trot(robot, period=PERIOD, duty=DUTY, step_length=STEP, lift=LIFT, start=START, posture=posture)
     state = simulator.initial_state(posture, height=0.005)
-    return run(simulator, state, gait, seconds, every=round(0.01 / dt) or 1, progress=False)
+    return simulator, state, gait, round(0.01 / dt) or 1
 
 
 def carrying(one: Run) -> np.ndarray:

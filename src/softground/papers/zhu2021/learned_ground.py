@@ -112,7 +112,7 @@ def _steady(problem: GaitProblem, case: Case, degrees: float) -> Plan:
     for number, stride in enumerate(_strides(stride_problem(problem), case, degrees)):
         if number >= least and any(map(_lifts_its_feet, found)):
             break
-        found.append(steady.gait_of(problem, stride, gaits.EPS))
+        found.append(steady.gait_of(problem, stride))
     return min(found, key=lambda plan: (not _lifts_its_feet(plan), plan.report.status != "converged", rank(plan)))
 
 
