@@ -146,7 +146,8 @@ def test_files_that_are_no_libraries_are_refused(tmp_path):
         Library.load(path)
 
 
-def test_the_shipped_strides_are_of_robosimian_on_sand():
-    assert shipped()
+def test_the_shipped_strides_are_of_robots_of_the_catalogue():
+    kinds = {(one.robot.split()[0], one.medium) for one in shipped()}
+    assert {("robosimian", "Resistive"), ("go1", "ViscoElastic"), ("anymal", "Resistive")} <= kinds
     assert not near(foot_problem(), 0.0)
     assert "no stride of foot near 0.1 m/s, 0 degrees, strength 1" in outside_library(foot_problem())
