@@ -82,6 +82,8 @@ class Library:
                     for command, cost, q, v, torque in zip(file["commands"], file["costs"], *parts, strict=True)
                 ]
                 return cls(str(file["robot"]), str(file["medium"]), tuple(entries))
+        except FileFormatError:
+            raise
         except (OSError, KeyError, ValueError) as error:
             raise FileFormatError(f"{path} is no library of strides: {error}") from error
 
