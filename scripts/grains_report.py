@@ -10,8 +10,10 @@ how far beds differ in each direction of motion.
 
 import argparse
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+import equinox as eqx
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
@@ -28,6 +30,7 @@ from softground.experiments.learning.physics import resistive_prior
 from softground.experiments.learning.report import PUBLISHED, error_rows, trust_rows
 from softground.experiments.learning.validation import normalised_error
 from softground.media import save_medium
+from softground.media.learned_file import rounded
 from softground.media.named import DATA
 from softground.runs.figures import COLOURS, STYLE, save_figure
 from softground.tables import print_pairs, print_rows
@@ -37,6 +40,7 @@ CAMPAIGNS = {"beads": "beads", "gravel": "gravel", "beads_cylinder": "spatial/cy
 BEDS = {"beads": (1, 2, 3), "gravel": (1,), "beads_cylinder": (1,), "beads_box": (1,)}
 """Beds that are learned from; others are too incomplete and judge what was learned."""
 MATERIALS = ("beads", "gravel")
+DIGITS = 8  # of the coefficients that are shipped
 REPEATS = 10  # of random halves
 
 
@@ -62,7 +66,9 @@ def report(name: str, folder: Path, ship: bool) -> None:
     )
     if ship:
         notes = {"name": name, "provenance": known[0].provenance, "learning": learned.summary()}
-        save_medium(DATA / f"{name}.json", learned.ensemble or learned.medium, notes)
+        medium = eqx.tree_at(lambda one: one.coefficients, learned.medium, rounded(learned.medium.coefficients, DIGITS))
+        assert learned.ensemble is not None
+        save_medium(DATA / f"{name}.json", replace(learned.ensemble, medium=medium), notes)
 
 
 def unseen(beds: list[Grid]) -> list[dict]:

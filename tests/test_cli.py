@@ -16,6 +16,7 @@ from softground.runs import Run
 GAIT = Path(__file__).parent / "data" / "gait_0_1.nc"
 QUICK = ["--seconds", "0.05", "--quiet"]
 START = ["--perturb", "0.1", "--seed"]
+GROUNDS = "beads, beads_box, beads_cylinder, firm, foam, grains, gravel, mud, pebbles, sand, soil, wedge"
 SLOPE = ["--slope", "10", "--eps", "0.002"]  # one ground, so that it is compiled once
 
 
@@ -72,7 +73,7 @@ def test_same_seed_same_numbers(tmp_path):
         (["simulate", "nope"], "neither a file nor in the catalogue"),
         (
             ["simulate", "foot", "--ground", "cheese"],
-            "must be one of beads, firm, foam, grains, mud, pebbles, sand, soil, wedge",
+            f"must be one of {GROUNDS}",
         ),
         (["simulate", "foot", "--ground", "wedge"], "wedge needs a robot on half-cylinders"),
         (["simulate", "foot", "--seed", "3"], "--seed needs something random to be the seed of: give --perturb, too"),
@@ -110,7 +111,7 @@ def test_same_seed_same_numbers(tmp_path):
         (["walk", "biped", "--ground", "sand", "--stiffness", "1e6"], "stiffness and damping are of springy ground"),
         (
             ["walk", "biped", "--ground", "jelly"],
-            "must be one of beads, firm, foam, grains, mud, pebbles, sand, soil, wedge",
+            f"must be one of {GROUNDS}",
         ),
         (["walk", "biped", "--strength", "0"], "--strength must be positive, got 0"),
     ],

@@ -92,7 +92,7 @@ def test_the_law_picks_the_most_dissipative_vertex_or_none(beds):
 def test_files_hold_ensembles_and_say_what_is_wrong(learned, tmp_path):
     path = save_medium(tmp_path / "sand.json", learned)
     back = load_ensemble(path)
-    np.testing.assert_allclose(back.patterns, learned.patterns, atol=1e-3)
+    np.testing.assert_allclose(back.patterns, learned.patterns, rtol=1e-3)
     assert float(load_medium(path).max_depth) == back.medium.max_depth
     document = json.loads(path.read_text())
     for change, message in (

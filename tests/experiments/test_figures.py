@@ -19,7 +19,7 @@ def test_a_cut_through_an_octahedron_is_a_square():
 
 
 def test_inspect_reports_and_draws(tmp_path: Path):
-    result = CliRunner().invoke(app, ["inspect", str(DATA / "beads.csv"), "--out", str(tmp_path), "--json"])
+    result = CliRunner().invoke(app, ["inspect", str(DATA / "beads"), "--out", str(tmp_path), "--json"])
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
     assert 0 <= report["average"] <= report["worst"] < 0.2

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from softground.experiments.database_file import read_database
+from softground.experiments.campaign import collect
 from softground.media import beads
 from softground.papers.zhu2019 import learned_ground
 from softground.papers.zhu2019.databases import BEADS
@@ -50,7 +50,7 @@ def test_a_robot_that_is_set_down_sinks_deeper_than_it_could_stand_and_less_than
     own = cases({"beads": beads})[0]
     row = learned_ground._pushed(own, quick=True)
     assert not row["fell"]
-    database = read_database(BEADS)
+    database = collect(BEADS)
     down = (database.depth == 0.18) & (database.tilt == 0) & (database.twist[:, 1] < -0.19)
     (force,) = database.wrench[down, 1]
     load = row["rear_load_share"] * own.robot.weight / 2

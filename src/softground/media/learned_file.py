@@ -24,6 +24,7 @@ from softground.robots.shapes import shape_from_dict
 from softground.whole_file import write_whole
 
 FORMAT, VERSION = "softground-medium", 1
+PATTERN_DIGITS = 4
 #: Features that a file may hold, beside kernels: the fields that rebuild them.
 PLAIN_FEATURES = {
     "sinking": (Sinking, ("powers", "harmonics", "spatial", "max_tilt", "ramp", "onset")),
@@ -45,9 +46,18 @@ def save_medium(path: str | Path, medium: LearnedSpace | Ensemble, notes: Mappin
     learned = medium.medium if isinstance(medium, Ensemble) else medium
     document = _document(learned, notes or {})
     if isinstance(medium, Ensemble):
-        document["ensemble"] = {"offset_m": medium.offset, "patterns": medium.patterns.round(3).tolist()}
-    text = json.dumps(document, indent=1, allow_nan=False)
-    return write_whole(path, lambda file: file.write_text(text + "\n"))
+        document["ensemble"] = {
+            "offset_m": medium.offset,
+            "patterns": rounded(medium.patterns, PATTERN_DIGITS).tolist(),
+        }
+    parts = [f"{json.dumps(name)}: {json.dumps(part, allow_nan=False)}" for name, part in document.items()]
+    return write_whole(path, lambda file: file.write_text("{\n" + ",\n".join(parts) + "\n}\n"))
+
+
+def rounded(values: Any, digits: int) -> np.ndarray:
+    """An array of numbers of so many digits."""
+    array = np.asarray(values, dtype=float)
+    return np.array([float(f"{value:.{digits}g}") for value in array.ravel()]).reshape(array.shape)
 
 
 def load_medium(path: str | Path, **options: float) -> LearnedSpace:

@@ -99,7 +99,7 @@ def mud(strength: float = 1.0, *, eps: float = DEFAULT_EPS) -> Elements:
 def beads(strength: float = 1.0, *, eps: float = DEFAULT_EPS) -> LearnedSpace:
     """Beads of 1 cm radius, learned from grains simulated one by one: for planar robots on feet of 5 cm radius.
 
-    The medium of zhu2019's simulated experiments, from our own campaign (docs/beads.md).
+    The medium of zhu2019's simulated experiments, from three beds of our own campaign (docs/beads.md).
     strength: factor on all forces. eps: temperature, W.
 
     >>> import softground as sg
@@ -107,6 +107,42 @@ def beads(strength: float = 1.0, *, eps: float = DEFAULT_EPS) -> LearnedSpace:
     0.05
     """
     return load_medium(DATA / "beads.json", strength=strength, eps=eps)
+
+
+def gravel(strength: float = 1.0, *, eps: float = DEFAULT_EPS) -> LearnedSpace:
+    """Heavy stones of 1 cm radius that hardly roll, learned like `beads`, from one bed: for the same robots.
+
+    Known from 0.12 m down (docs/beads.md). strength: factor on all forces. eps: temperature, W.
+
+    >>> import softground as sg
+    >>> sg.media.gravel().kind
+    'planar'
+    """
+    return load_medium(DATA / "gravel.json", strength=strength, eps=eps)
+
+
+def beads_cylinder(strength: float = 1.0, *, eps: float = DEFAULT_EPS) -> LearnedSpace:
+    """The beads in six components, learned with an upright cylinder of 5 cm radius: for robots in space.
+
+    strength: factor on all forces. eps: temperature, W.
+
+    >>> import softground as sg
+    >>> sg.media.beads_cylinder().kind
+    'spatial'
+    """
+    return load_medium(DATA / "beads_cylinder.json", strength=strength, eps=eps)
+
+
+def beads_box(strength: float = 1.0, *, eps: float = DEFAULT_EPS) -> LearnedSpace:
+    """The beads in six components, learned with a flat sole of 12 x 8 cm: for robots in space.
+
+    strength: factor on all forces. eps: temperature, W.
+
+    >>> import softground as sg
+    >>> sg.media.beads_box().foot.extent[:2]  # m
+    (0.12, 0.08)
+    """
+    return load_medium(DATA / "beads_box.json", strength=strength, eps=eps)
 
 
 def foam(strength: float = 1.0) -> ViscoElastic:
@@ -169,6 +205,9 @@ NAMED: dict[str, Callable[..., Medium]] = {
     "soil": soil,
     "mud": mud,
     "beads": beads,
+    "gravel": gravel,
+    "beads_cylinder": beads_cylinder,
+    "beads_box": beads_box,
     "foam": foam,
     "firm": firm,
 }
@@ -243,14 +282,15 @@ def _wedge(robot: Robot | None, strength: float = 1.0, **other: float) -> Medium
 
 
 def ensemble_of(ground: str, **options: float) -> Ensemble:
-    """By what learned ground may be wrong: of a file (`.json`), or of shipped beads. options: `strength`, `eps`.
+    """By what learned ground may be wrong: of a file (`.json`), or of shipped ground. options: `strength`, `eps`.
 
     >>> import softground as sg
     >>> len(sg.media.ensemble_of("beads"))
-    18
+    72
     """
     if ground in NAMED and not (DATA / f"{ground}.json").is_file():
-        raise MediumError(f"{ground} is theory and has no ensemble: give beads, or a learned file (.json)")
+        learned = ", ".join(name for name in NAMED if (DATA / f"{name}.json").is_file())
+        raise MediumError(f"{ground} is theory and has no ensemble: give {learned}, or a learned file (.json)")
     return load_ensemble(DATA / f"{ground}.json" if ground in NAMED else ground, **options)
 
 

@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from softground.errors import OptionError
+from softground.experiments.campaign import collect
 from softground.experiments.campaign.options import PRESETS
 from softground.experiments.database import WrenchDatabase
-from softground.experiments.database_file import ZHU2019_REFERENCE, from_zhu2019, read_database
+from softground.experiments.database_file import ZHU2019_REFERENCE, from_zhu2019
 from softground.experiments.protocol import Pose, moved
 from softground.experiments.rigs.resistive import ResistiveRig
 from softground.media.base import COMPONENTS
@@ -26,7 +27,8 @@ from softground.media.resistive.directions import planar_twists
 
 MEASURED_SAND = "SOFTGROUND_SAND"
 """Environment variable that names the file of the published measurements, unless --sand does."""
-BEADS = DATA / "beads.csv"
+BEADS = DATA / "beads"
+"""Folder of the campaign behind `media.beads()`."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,10 @@ def pebbles_source() -> Source:
 
 
 def beads_source() -> Source | None:
-    """Our DEM of the paper's beads, None where it has not been computed."""
-    if not BEADS.is_file():
+    """Our DEM of the paper's beads, mean of three beds; None where it has not been computed."""
+    if not BEADS.is_dir():
         return None
-    return Source(read_database(BEADS), "our DEM")
+    return Source(collect(BEADS), "our DEM")
 
 
 def resistive_database(medium: str) -> WrenchDatabase:
