@@ -53,9 +53,8 @@ def grains_tables() -> dict[str, list[Row]]:
     tables[title] = over_soles(fit, judge)
     unseen = Pushes.read(beds=UNSEEN)
     tables["foot at other tilts in unseen beds: rms error over rms force"] = other_tilts(fit, unseen)
-    tables[f"{title}, unseen beds, at 20 degrees"] = over_soles(
-        fit, unseen.rows(np.isclose(unseen.tilt, TILT, atol=1e-5))
-    )
+    tables[f"{title}, unseen beds, at 20 degrees"] = over_soles(fit, unseen.at(TILT))
+    tables[f"{title}, beds 5 to 11, at 20 degrees"] = over_soles(fit, Pushes.read(beds=JUDGE + UNSEEN).at(TILT))
     tables[f"{title}, unseen beds, at 15, 20 and 30 degrees together"] = over_soles(fit, unseen)
     title = f"the same, ground taken to begin {-1e3 * felt:.0f} mm higher"
     tables[title] = tilted(replace(fit, surface=felt), replace(judge, surface=felt))

@@ -93,9 +93,13 @@ class Pushes(Measurements):
 
     def where(self, *, tilted: bool | float = False, oblique: bool = False, speed: float | None = None) -> Pushes:
         """Upright or tilted (at any angle, or one, rad), straight down or not, at all speeds or one (m/s)."""
-        tilt = (self.tilt != 0) == tilted if isinstance(tilted, bool) else np.isclose(self.tilt, tilted, atol=1e-5)
-        which = tilt & ((self.direction != 0) == oblique)
-        return self.rows(which & (np.isclose(self.speed, speed) if speed is not None else True))
+        some = self if isinstance(tilted, bool) else self.at(tilted)
+        which = ((some.tilt != 0) == bool(tilted)) & ((some.direction != 0) == oblique)
+        return some.rows(which & (np.isclose(some.speed, speed) if speed is not None else True))
+
+    def at(self, tilt: float) -> Pushes:
+        """At one tilt, rad."""
+        return self.rows(np.isclose(self.tilt, tilt, atol=1e-5))
 
     def below(self, depth: float) -> Pushes:
         """Where the sole's centre is this deep (m) or deeper."""
