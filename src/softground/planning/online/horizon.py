@@ -87,15 +87,16 @@ class Horizon(eqx.Module):
 
         def once(now):
             guess, before, _, count = now
-            guess, merit = self.improved(strength, goal, guess, start)
+            guess = self.improved(strength, goal, guess, start)
+            merit = self.merit(strength, goal, guess)
             return guess, merit, merit < (1 - ENOUGH) * before, count + 1
 
         first = guess, self.merit(strength, goal, guess), jnp.ones((), bool), jnp.zeros((), int)
         found = jax.lax.while_loop(lambda now: now[2] & (now[3] < most), once, first)
         return found[0], found[3]
 
-    def improved(self, strength, goal: Goal, guess: Guess, start: Float[Array, " x"]):
-        """The guess after one iteration, from a state that was measured, and its merit."""
+    def improved(self, strength, goal: Goal, guess: Guess, start: Float[Array, " x"]) -> Guess:
+        """The guess after one iteration, from a state that was measured."""
         guess = guess._replace(state=jnp.asarray(guess.state).at[0].set(start))
         step = self.step(goal, guess, self.stages(strength, goal, guess))
 
@@ -105,8 +106,7 @@ class Horizon(eqx.Module):
             return self.merit(strength, goal, there), there
 
         merit, there = jax.vmap(along)(LENGTHS)
-        best = jnp.nanargmin(merit)
-        return jax.tree.map(lambda part: part[best], there), merit[best]
+        return jax.tree.map(lambda part: part[jnp.nanargmin(merit)], there)
 
     def merit(self, strength, goal: Goal, guess: Guess) -> Float[Array, ""]:
         """The cost, and what violated rows are charged."""
