@@ -18,6 +18,7 @@ from softground.papers.zhu2021 import gaits
 from softground.planning import GaitProblem, Plan, Trajectory, near_stages, solve, walking_problem
 from softground.planning.guesses import turned
 from softground.planning.library import Command, Library, shipped
+from softground.planning.moves import within_limits
 from softground.planning.regression import StrideRegression, features_of
 from softground.planning.strides import stride_problem
 from softground.planning.transcription import Transcription
@@ -99,9 +100,11 @@ def parted(library: Library) -> tuple[Library, list[tuple[Command, float, Trajec
 
 
 def predicted(regression: StrideRegression, command: Command) -> Corrected:
-    """What the regression says of a command, corrected."""
+    """What the regression says of a command, within the robot's limits, corrected."""
     problem = problem_of(command)
-    return corrected(problem, regression(features_of(problem)))
+    stride = within_limits(problem.robot, regression(features_of(problem)))
+    rates = np.clip(stride.v, -problem.limits.speed, problem.limits.speed)
+    return corrected(problem, stride._replace(v=rates))
 
 
 def from_nearest(library: Library, command: Command) -> Corrected:
