@@ -11,6 +11,7 @@ from softground.experiments.learning import Physics
 from softground.experiments.learning.ensemble import beds_of, between_beds, mean_bed
 from softground.experiments.learning.grid import feet_at
 from softground.experiments.learning.validation import normalised_error
+from softground.media import load_medium
 from softground.media.named import DATA
 from softground.robots import Robot
 from softground.robots.shapes import Cylinder
@@ -24,7 +25,7 @@ ERRORS = {"beads": 0.13, "gravel": 0.3, "beads_cylinder": 0.25, "beads_box": 0.2
 @pytest.mark.parametrize("name", ERRORS)
 def test_a_medium_follows_its_campaign(name):
     """Within what one bed differs from the next (docs/beads.md), and so not to the last newton."""
-    space = media.named_medium(name)
+    space = load_medium(DATA / f"{name}.json")
     beds = beds_in(DATA / name, seeds=(1, 2, 3) if name == "beads" else (1,))
     grid = mean_bed(beds_of(beds))
     assert (grid.foot, grid.kind) == (space.foot, space.kind)
