@@ -14,7 +14,7 @@ from softground.experiments.learning.validation import normalised_error
 from softground.media import load_medium
 from softground.media.named import DATA
 from softground.robots import Robot
-from softground.robots.shapes import Cylinder
+from softground.robots.shapes import Box, Cylinder
 from softground.runs.members import runs_on
 from softground.simulation import Simulator
 
@@ -75,6 +75,12 @@ def test_other_feet_are_refused():
         media.beads().for_foot(Cylinder(0.02, 0.1), planar=True)
     with pytest.raises(MediumError, match="planar"):
         media.beads().for_foot(Cylinder(0.05, 0.25), planar=False)
+    flat = Box(0.12, 0.08, 0.03)  # however high
+    assert media.beads_box().for_foot(flat, planar=False).kind == "spatial"
+    with pytest.raises(MediumError, match="load it without planar"):
+        media.beads_box().for_foot(flat, planar=True)
+    with pytest.raises(MediumError, match=r"learned with Cylinder.*the robot's foot is Box"):
+        media.beads_cylinder().for_foot(flat, planar=False)
 
 
 def test_beads_say_by_what_they_may_be_wrong():
