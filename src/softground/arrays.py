@@ -20,7 +20,12 @@ Tree = TypeVar("Tree")
 
 def as_float(value) -> Array:
     """Parameters as arrays of floats: of NumPy unless they are traced."""
-    return value if isinstance(value, jax.Array) else np.asarray(value, dtype=float)
+    if isinstance(value, jax.Array):
+        return value
+    try:
+        return np.asarray(value, dtype=float)
+    except ValueError as error:
+        raise OptionError(f"expected numbers, in rows of one length, got {value!r}") from error
 
 
 def is_known(value) -> bool:

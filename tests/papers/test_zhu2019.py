@@ -10,13 +10,19 @@ from softground.experiments.trajectory import FootTrajectory
 from softground.papers.report import write_report
 from softground.papers.study import Options
 from softground.papers.zhu2019 import concavity, drop, foot_curved, learning, slide, trot
-from softground.papers.zhu2019.databases import resistive_database
+from softground.papers.zhu2019.databases import MEASURED_SAND, resistive_database
 from softground.papers.zhu2019.dem_records import read_record, write_record
 from softground.papers.zhu2019.foot_straight import dissipation_errors
 from softground.papers.zhu2019.tracking import errors
 from softground.papers.zhu2019.trajectories import TRAJECTORIES
 
 QUICK = Options(quick=True)
+
+
+@pytest.fixture(autouse=True)
+def no_measured_sand(monkeypatch):
+    """Wherever the tests run, what is shipped is what they see."""
+    monkeypatch.delenv(MEASURED_SAND, raising=False)
 
 
 def failing(findings) -> list[str]:
@@ -32,8 +38,18 @@ def test_concavity_writes_a_report(tmp_path):
     assert (folder / "table_ii.csv").read_text().startswith("medium,")
 
 
+def test_wrench_spaces_that_are_not_convex_are_noticed():
+    poses = np.zeros((20, 3))
+    values = np.full(20, 0.01), np.append(np.zeros(18), [0.2, 0.3])
+    good, bad = (concavity.Concavity("sand", poses, one) for one in values)
+    assert [check.passed for check in concavity._checks("sand", good)] == [True, True]
+    assert [check.passed for check in concavity._checks("sand", bad)] == [False, False]
+
+
 def test_physics_learns_best():
+    """On grains, which are not made by the theory that it has inside."""
     findings = learning.perform(QUICK)
+    assert findings.metrics["origin"] == "our DEM"
     assert findings.metrics["five_fold"]["physics"] < findings.metrics["five_fold"]["RBF"]
 
 
@@ -58,15 +74,36 @@ def test_drop_checks_can_fail():
     assert any("stays erect" in name for name in names)
 
 
+SLID = {"greatest_speed_m_s": 1.0, "stop_inclination_deg": 0.5, "final_speed_m_s": 0.0}
+STOPS = {"sand": [1.0, 1.005], "pebbles": [3.0, 3.01]}
+
+
 def test_slide_checks_compare_the_media():
     """Sand and pebbles exchanged: the two claims that compare them fail, the others do not."""
-    one = {"greatest_speed_m_s": 1.0, "stop_inclination_deg": 0.5, "final_speed_m_s": 0.0}
-    sand = one | {"final_sinkage_mm": 60.0, "final_potential_energy_j": 700.0}
-    pebbles = one | {"final_sinkage_mm": 40.0, "final_potential_energy_j": 720.0}
-    assert all(check.passed for check in slide._checks({"sand": sand, "pebbles": pebbles}))
-    wrong = [check.name for check in slide._checks({"sand": pebbles, "pebbles": sand}) if not check.passed]
+    sand = SLID | {"final_sinkage_mm": 60.0, "final_potential_energy_j": 700.0}
+    pebbles = SLID | {"final_sinkage_mm": 40.0, "final_potential_energy_j": 720.0}
+    assert all(check.passed for check in slide._checks({"sand": sand, "pebbles": pebbles}, STOPS))
+    wrong = [check.name for check in slide._checks({"sand": pebbles, "pebbles": sand}, STOPS) if not check.passed]
     assert len(wrong) == 2
     assert all("pebbles" in name for name in wrong)
+    moved = slide._checks({"sand": sand, "pebbles": pebbles}, STOPS | {"sand": [1.0, 1.1]})
+    assert ["time step" in check.name for check in moved if not check.passed] == [True]
+
+
+def test_a_slide_is_measured(monkeypatch):
+    """The first half second on pebbles: it goes down, is braked by less than its weight pulls, and energies add up."""
+    monkeypatch.setattr(slide, "SECONDS", 0.5)
+    one = slide.simulate("pebbles", 0.01)
+    row = slide.metrics_of(one)
+    assert -3.0 < row["stop_x_m"] < -2.5
+    assert 0.1 < row["drag_over_load"] < np.tan(slide.SLOPE)
+    feet = one.foot_poses()[0][-1]
+    assert row["ground_at_feet_mm"] == pytest.approx(1e3 * (feet[:, 2].mean() + one["depth"].values[-1].mean()), abs=10)
+    deeper = row | {"final_sinkage_mm": row["final_sinkage_mm"] + 10.0}
+    deeper["final_potential_energy_j"] -= 0.01 * row["weight_n"]
+    why = slide.energy_by_cause(deeper, row)
+    assert why["it sinks less"] == pytest.approx(why["all"])
+    assert why["it leans"] == pytest.approx(0.0, abs=1e-9)
 
 
 def test_growth_of_depth_is_counted_by_stretches():

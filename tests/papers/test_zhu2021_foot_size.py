@@ -1,5 +1,8 @@
 """Feet of another size: what they weigh, and how the best size is sought. The solves are too long for a test."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import jax
 import numpy as np
 import pytest
@@ -47,7 +50,7 @@ def test_a_foot_of_size_one_changes_nothing():
 
 
 def tried(size: float, slope: float) -> foot_size.Tried:
-    return foot_size.Tried(size, None, slope)  # type: ignore[arg-type]
+    return foot_size.Tried(size, None, None, slope, slope)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("best", [0.93, 1.08])
@@ -64,3 +67,27 @@ def test_search_on_a_parabola(best):
 def test_search_stays_within_its_limits_and_goes_on_where_the_cost_bends_down():
     assert next_size([tried(0.75, 1.0)]) == foot_size.SIZES[0]
     assert next_size([tried(1.0, -1.0), tried(1.1, -2.0)]) == pytest.approx(1.1)
+
+
+def solved(size: float, cost: float, slope: float, by_solving: float, status: str = "converged") -> foot_size.Tried:
+    stride = SimpleNamespace(report=SimpleNamespace(status=status))
+    gait = SimpleNamespace(report={"objective": cost}, walks=True)
+    return foot_size.Tried(size, stride, gait, slope, by_solving)  # type: ignore[arg-type]
+
+
+def failed(found: list[foot_size.Tried]) -> list[str]:
+    best = min(found, key=lambda one: one.cost)
+    return [check.name for check in foot_size.checks(found, best) if not check.passed]
+
+
+def test_checks_hold_on_a_parabola_and_can_fail():
+    """J = 1 + (size - 1.05)^2: slopes that are not its own, or a stride that is not solved, are named."""
+    right = [solved(size, 1 + (size - 1.05) ** 2, *[2 * (size - 1.05)] * 2) for size in (1.0, 1.1, 1.05)]
+    assert not failed(right)
+    off = replace(right[0], slope=right[0].slope + 0.1)
+    assert [name.split(":")[0] for name in failed([off, *right[1:]])] == [
+        "slopes",
+        "error of a change of cost predicted by slopes, over the cost",
+    ]
+    assert "not solved" in failed([*right, solved(1.2, 1.0225, 0.3, 0.3, "feasible")])[0]
+    assert "slope at the best size, over the cost" in failed(right[:1])

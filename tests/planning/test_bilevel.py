@@ -13,7 +13,7 @@ from softground.planning import Bilevel, ClosedForm, Stage, solve
 from softground.planning.dynamics.bilevel import BarrierSupport, normaliser
 from softground.planning.guesses import random_unknowns
 from softground.planning.planner import DYNAMICS, GUESSES, stages_from
-from softground.planning.stages import Damping, bilevel_stages
+from softground.planning.stages import Damping, bilevel_stages, near_stages
 from softground.planning.transcription import Transcription
 from softground.simulation import Simulator
 
@@ -154,6 +154,10 @@ def test_same_problem_in_both_forms():
     for plan in plans:
         assert plan.report.violation <= 1e-3
         assert plan.metrics.velocity_error < 2e-3
+    # With the curvature of its own steps the bilevel form reaches its optimum, as the closed form does.
+    best = solve(problem, plans[1].trajectory, stages=near_stages(0.1), dynamics=Bilevel, progress=False)
+    assert best.report.optimality <= 1e-6
+    assert best.report.objective <= plans[1].report.objective
 
 
 def test_steps_met_half_way_find_the_ground_in_time(bilevel):
@@ -184,7 +188,7 @@ def test_steps_met_half_way_find_the_ground_in_time(bilevel):
 
 
 def test_command_has_stages_for_every_form():
-    """The bilevel form gets feasible by damping; smoothing grows with the temperature asked for."""
+    """From a walk the bilevel form gets feasible by damping; smoothing grows with the temperature asked for."""
     for form in DYNAMICS.values():
         short, long = (stages_from(form, guess, 1.0) for guess in ("stride", "walk"))
         assert {"stride", "walk"} < set(GUESSES)
@@ -192,4 +196,6 @@ def test_command_has_stages_for_every_form():
     rough, first, last = stages_from(Bilevel, "walk", 2.0)
     assert {stage.eps for stage in (rough, first, last)} == {2 * bilevel_stages(1.0)[0].eps}
     assert first.damping.v > last.damping.v > rough.damping.v
-    assert (first, last) == bilevel_stages(2.0, near=True)
+    near = bilevel_stages(2.0, near=True)
+    assert near[0].eps == rough.eps > near[-1].eps  # and sharper in the end, where a stride is near already
+    assert near[-1].hessian == "exact"

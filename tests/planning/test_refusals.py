@@ -7,7 +7,10 @@ import pytest
 
 from softground.errors import MediumError, OptionError
 from softground.media import Wedge
+from softground.media.named import sand
 from softground.planning import Boundary, FootSplines, Limits, Stage, solve
+from softground.planning.carrying import check_carried, greatest_force
+from softground.planning.dynamics.base import medium_for_planning
 from softground.robots import Robot
 from softground.robots.base import base_motion
 from softground.simulation import Ground
@@ -72,3 +75,13 @@ def test_bad_guess():
 def test_robot_without_a_base():
     with pytest.raises(OptionError, match="has no base to plan for"):
         base_motion(Robot.load("robosimian", lock=["base_z"]))
+
+
+def test_ground_that_carries_nobody():
+    """An upright foot of 5 cm radius, 5 cm deep in sand, is pushed by 200 N (`media.sand`)."""
+    problem = foot_problem()
+    medium = medium_for_planning(problem.robot, problem.ground)
+    assert greatest_force(medium, 0.05, 0.0) == pytest.approx(200.0, rel=0.1)
+    check_carried(problem)
+    with pytest.raises(OptionError, match=r"infeasible: the balance of the base and the depth of the feet clash"):
+        check_carried(replace(problem, ground=Ground(sand(1e-3))))

@@ -7,7 +7,7 @@ import pytest
 
 from softground.media.named import sand
 from softground.planning import ClosedForm, GaitProblem, InsideData
-from softground.planning.constraints import unit_quaternions
+from softground.planning.constraints import Cycle, unit_quaternions
 from softground.planning.layout import Layout, Unknowns
 from softground.robots import Robot
 from softground.simulation import Ground, Simulator
@@ -45,6 +45,21 @@ def test_only_the_first_quaternion_needs_a_row(anymal):
     assert bounded.block.all_rows(jnp.zeros(layout.size).at[:19].set(q), EPS) == pytest.approx(np.ones((1, 1)))
     assert jnp.linalg.norm(anymal.integrate(q, v, 0.3)[3:7]) == pytest.approx(1.0, abs=1e-12)
     assert unit_quaternions(Robot.load("foot"), Layout(3, 3, 3, 3, 3)) == []
+
+
+def test_a_cycle_says_nothing_twice(anymal):
+    """Rows of a cycle, of its step and of the quaternion's length are independent: multipliers are what they are."""
+    problem, layout = GaitProblem(anymal, Ground(sand(2.0)), 2, DT, costs=()), Layout.of(anymal, 2, 0)
+    blocks = [one.block for one in (*unit_quaternions(anymal, layout), *Cycle().blocks(problem, layout))]
+
+    def rows(z):
+        q, v = z[layout.q_at(np.arange(2))], z[layout.v_at(1)]
+        return jnp.concatenate([q[1] - anymal.integrate(q[0], v, DT), *(one.all_rows(z, EPS)[0] for one in blocks)])
+
+    at = np.zeros(layout.size)
+    at[layout.q_at(np.arange(2))] = anymal.posture
+    slopes = np.asarray(jax.jit(jax.jacfwd(rows))(jnp.asarray(at)))
+    assert np.linalg.matrix_rank(slopes) == len(slopes)
 
 
 def test_round_feet_are_bounded_in_depth_alone(anymal):

@@ -10,7 +10,8 @@ from softground.planning import Boundary, Trajectory, blurred_stages, solve
 from softground.planning import steady as steady_module
 from softground.planning.constraints import Cycle
 from softground.planning.costs import BaseHeight, Periodicity
-from softground.planning.moves import neighbours, within_limits
+from softground.planning.moves import neighbours
+from softground.planning.size import within_limits
 from softground.planning.steady import can_repeat, gait_of, steady_gait, steady_problem
 from softground.planning.strides import both_sides, repeated, stride_problem, whole_stride
 from softground.planning.transcription import Transcription
@@ -98,8 +99,12 @@ def test_neighbours_of_a_stride_are_within_the_joints_limits(stride):
     robot = stride.problem.robot
     for number in range(2):
         for move in neighbours(robot, number):
-            near = within_limits(robot, move(robot, stride.trajectory))
-            assert near.q.shape == stride.trajectory.q.shape
+            q = within_limits(robot, move(robot, stride.trajectory).q)
+            assert q.shape == stride.trajectory.q.shape
+            joints = q[:, np.array(robot.dof_q)[list(robot.actuated)]]
+            low, high = np.asarray(robot.joint_range)[list(robot.actuated)].T
+            assert (joints >= low).all()
+            assert (joints <= high).all()
 
 
 # -- steady gaits ------------------------------------------------------------------------------------------------
@@ -145,7 +150,7 @@ def test_a_stride_that_does_not_end_as_it_began_is_no_gait(long, half):
     q = half.trajectory.q.copy()
     q[-1, 1] += 0.01
     broken = replace(half, trajectory=half.trajectory._replace(q=q))
-    assert gait_of(long, broken, 1.0).report.status == "failed"
+    assert gait_of(long, broken).report.status == "failed"
 
 
 def test_what_can_be_whole_strides(long, monkeypatch):

@@ -1,5 +1,7 @@
 """One compiled programme for all terrains of a kind: the same numbers as one made for each."""
 
+import subprocess
+import sys
 from collections import OrderedDict
 from dataclasses import replace
 
@@ -146,6 +148,26 @@ def test_programs_from_disk_return_what_they_returned(function, tmp_path, monkey
     assert list(tmp_path.rglob("*.plan"))
     assert jax.tree.structure(fresh) == jax.tree.structure(loaded)
     jax.tree.map(np.testing.assert_array_equal, fresh, loaded)
+
+
+ALONE = """
+import jax, numpy as np
+jax.config.update("jax_enable_x64", True)
+from softground.planning.kept_programs import Kept
+halves = Kept("equations").program("solved", None)(2.0 * np.eye(3), np.ones(3))
+np.testing.assert_array_equal(halves, [0.5, 0.5, 0.5])
+"""
+
+
+def test_programs_from_disk_solve_equations_in_a_process_that_has_compiled_nothing(tmp_path, monkeypatch):
+    """JAX looks for LAPACK when it compiles: a process that only loads must have it looked for."""
+    monkeypatch.setenv("SOFTGROUND_CACHE", str(tmp_path))
+    jax.config.update("jax_enable_compilation_cache", False)
+    try:
+        Kept("equations").program("solved", lambda a, b: jnp.linalg.solve(a, b))(2.0 * np.eye(3), np.ones(3))
+    finally:
+        jax.config.update("jax_enable_compilation_cache", True)
+    subprocess.run([sys.executable, "-c", ALONE], check=True)
 
 
 def test_patterns_are_found_with_every_foot_in_the_ground():

@@ -280,9 +280,11 @@ def test_what_cannot_be_is_refused():
     robot = sg.Robot.load("foot")
     with pytest.raises(MediumError, match="springs"):
         sg.Simulator(robot, sg.Ground(sg.foam(), footprints=terrain.Footprints()))
-    for wrong in ({"cell": 0.0}, {"walls": 2.0}, {"every": 0}, {"repose": -1.0}):
+    for wrong in ({"cell": 0.0}, {"walls": 2.0}, {"every": 0}, {"repose": -1.0}, {"rim": np.nan}):
         with pytest.raises(OptionError):
             terrain.Footprints(**wrong)
+    with pytest.raises(OptionError, match=r"must be terrain\.Footprints"):
+        sg.Ground(sg.sand(), footprints=True)
     small = sg.Simulator(robot, sg.Ground(sg.sand(), footprints=terrain.Footprints(size=8)))
     with pytest.raises(OptionError, match="window larger"):
         small.initial_state()

@@ -165,6 +165,7 @@ def test_words_that_mean_nothing_are_refused(words, cause):
 
 
 def test_parameters_that_mean_nothing_are_refused(tmp_path):
+    (ragged := tmp_path / "ragged.csv").write_text("0,1\n1,0,1\n")
     for wrong, cause in {
         lambda: terrain.Mixed(sg.firm(), sg.sand()): "pair",
         lambda: terrain.OverFloor(sg.sand(), -0.1): "thickness",
@@ -172,7 +173,17 @@ def test_parameters_that_mean_nothing_are_refused(tmp_path):
         lambda: terrain.Layered(sg.sand(), [0.02], [1]): "one strength more",
         lambda: terrain.GridField([[1.0]], 0.1): "2 x 2",
         lambda: terrain.Mixed.from_map([[0, 2], [0, 0]], [sg.sand(), sg.firm()], 0.1): "up to 2",
+        lambda: terrain.Mixed.from_map([[0, 1], [0]], [sg.sand(), sg.firm()], 0.1): "one length",
         lambda: terrain.read_map(tmp_path / "no.txt"): "csv",
+        lambda: terrain.read_map(tmp_path / "no.csv"): "cannot be read",
+        lambda: terrain.read_map(ragged): "as many in every line: .*from 2 to 3",
+        lambda: terrain.OverFloor("sand", 0.03): r"media.medium_of\('sand'\)",
+        lambda: terrain.Varied(sg.sand(), terrain.GridField([[1.0, -2.0], [1.0, 1.0]], 0.1)): "everywhere",
+        lambda: terrain.Disc((0.0, float("nan")), 1.0): "two finite numbers",
+        lambda: sg.Ground("sand"): r"media.medium_of\('sand'\)",
+        lambda: sg.Ground(sg.sand(), bodies="firm"): "what bodies meet",
+        lambda: sg.sand(strength="hard"): "must be a number",
+        lambda: sg.media.Elements.of_grains(1500.0, 29.0): "deg2rad",
     }.items():
         with pytest.raises(MediumError, match=cause):
             wrong()

@@ -123,6 +123,15 @@ def test_elements_that_bear_halve_the_error_of_a_tilted_foot():
     assert errors[1][1] < 0.5 * errors[0][1]
 
 
+def test_half_the_error_in_beds_that_nothing_was_fitted_to():
+    """Shipped grains, tilted by 20 degrees: own error over that of the sole-centre law, with its interval over seven
+    beds, of which three had not been seen when the law was set down."""
+    fit, judge = Pushes.read(beds=grains.FIT), Pushes.read(beds=grains.JUDGE + grains.UNSEEN).at(grains.TILT)
+    plane, *_ = (row.errors for row in grains.over_soles(fit, judge))
+    assert plane["down, high"] < 0.5
+    assert plane["oblique, high"] < 0.5
+
+
 def test_a_parallel_body_lies_outside_by_the_same_way_everywhere():
     """Its support is that of the box and the distance, in every direction, to what a few corners round off."""
     box, out = Box(0.12, 0.10, 0.15), 0.008

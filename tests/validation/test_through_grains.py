@@ -14,7 +14,17 @@ from softground.experiments.rigs.dem import Container, Grains
 from softground.experiments.trajectory import FootTrajectory
 from softground.robots.shapes import Cylinder
 from softground.surfaces import Plane
-from softground.validation.through_grains import ABOVE, Judged, Step, _near_ground, judged, overall_error, steps_of
+from softground.validation.through_grains import (
+    ABOVE,
+    ROOM,
+    Judged,
+    Step,
+    _near_ground,
+    judged,
+    overall_error,
+    rig_for,
+    steps_of,
+)
 
 COARSE = Grains(radius=0.0125)
 BOX = Container(length=0.45, width=0.36, fill=0.2)
@@ -76,6 +86,17 @@ def pressed(depth: float) -> Step:
     level = np.interp(corners, time, [-0.04, depth, depth, -0.04])
     path = FootTrajectory(corners, np.zeros(len(corners)), level, np.zeros(len(corners)))
     return Step("foot", Cylinder(0.05, 0.15), 0.0, path, np.zeros((len(corners), 3)))
+
+
+@pytest.mark.parametrize(("way", "length"), [(0.0, 0.6), (0.46, 0.6), (0.47, 0.9), (0.8, 1.2)])
+def test_boxes_are_as_long_as_stances_need(way, length):
+    """What the foot covers, its own width of 0.1 m and two radii of a grain to either side."""
+    step = pressed(0.05)
+    path = FootTrajectory(step.path.time, way * (step.path.time / 0.7 - 0.5), step.path.depth, step.path.pitch)
+    container = rig_for(replace(step, path=path), Grains()).container
+    assert container.length == pytest.approx(length)
+    assert (container.width, container.fill) == (ROOM.width, ROOM.fill)
+    assert rig_for(step, Grains(), BOX).container == BOX
 
 
 def test_grains_carry_a_foot_that_is_pressed_down_and_let_go_of_it():

@@ -68,6 +68,20 @@ def test_grains_carry_the_robot(pressed):
     assert np.isfinite(list(walked.differences().values())).all()
 
 
+def test_what_was_walked_until_it_is_interrupted_is_kept():
+    simulator = sg.Simulator(sg.Robot.load("foot"), sg.beads(), 0.001)
+
+    def stop(time):
+        if time > 0.0095:
+            raise KeyboardInterrupt
+
+    start = simulator.initial_state(height=0.3)  # in the air: nothing is laid
+    walked = walk_in_grains(simulator, None, start, 0.05, COARSE, [1], BOX, on_turn=stop)
+    assert walked.ended == "interrupted"
+    assert len(walked.grains["time"]) == 10
+    assert walked.row()["grains"]["seconds"] == pytest.approx(0.009)
+
+
 def test_what_cannot_walk_in_grains_is_refused():
     slope = sg.Simulator(sg.Robot.load("foot"), sg.Ground(sg.beads(), Plane(slope=0.1)), 0.001)
     with pytest.raises(ExperimentError, match="level ground"):

@@ -70,7 +70,7 @@ def _answered(robot: Robot, ground: str, command: Command, feedback: bool) -> di
     problem = walking_problem(robot, soil, command.speed, knots=KNOTS)
     began, processor = time.perf_counter(), time.process_time()
     stride = from_library(stride_problem(problem), walking_eps(robot))
-    plan = None if stride is None else gait_of(problem, stride, walking_eps(robot))
+    plan = None if stride is None else gait_of(problem, stride)
     row = {
         "command": command.in_words(),
         "solved": plan is not None and plan.report.status == "converged",

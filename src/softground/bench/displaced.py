@@ -34,6 +34,8 @@ from softground.robots.shapes import Panels
 
 TILTS, WAYS = 201, 4000
 """Vertical components of normals and directions of motion over which c is sought."""
+POSES, PANELS = 64, 2048
+"""Looked at at a time: their depths stay in the processor's cache."""
 
 
 def least_rate(medium: Medium) -> float:
@@ -87,6 +89,19 @@ def _parts(robot: Robot) -> list[tuple[Panels, ...]]:
 
 
 def _moment(panels: Panels, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
-    up = rotation[:, 2]  # (n, 3): the vertical in the body's frame
-    depth = np.maximum(-(position[:, 2:] + up @ panels.centre.T), 0.0)
-    return -((up @ panels.normal.T) * panels.area * depth**2).sum(1) / 2
+    found = np.zeros(len(position))
+    low = np.flatnonzero(position[:, 2] < np.sqrt((panels.centre**2).sum(1).max()))  # elsewhere no panel is below
+    poses = np.c_[rotation[low, 2], position[low, 2]]  # (n, 4): the vertical in the body's frame, and the height
+    places = np.c_[panels.centre, np.ones(len(panels.area))]
+    facing = panels.normal * panels.area[:, None]
+    for rows in _blocks(len(low), POSES):
+        pose = poses[rows]
+        for some in _blocks(len(places), PANELS):
+            depth = np.minimum(pose @ places[some].T, 0.0)
+            depth *= depth
+            found[low[rows]] -= ((depth @ facing[some]) * pose[:, :3]).sum(1) / 2
+    return found
+
+
+def _blocks(count: int, most: int) -> list[slice]:
+    return [slice(first, first + most) for first in range(0, count, most)]

@@ -139,6 +139,27 @@ def bench_answers(
     report("answers", measure, "commands", as_json, options)
 
 
+@bench.command(
+    "commands", epilog="Example: [bold]softground bench commands --robot go1 --ground foam --out rows.json --json[/]"
+)
+def bench_commands(
+    robot: Annotated[
+        list[str] | None, typer.Option(help="What is written behind softground plan; given again, one more.")
+    ] = None,
+    ground: Annotated[list[str] | None, typer.Option(help="By name (softground media); given again, one more.")] = None,
+    speed: Annotated[list[float] | None, typer.Option(help="m/s; given again, one more.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File for rows as they come (JSON); given again, it goes on.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Plain commands of softground plan, each a process: the share that is solved and replays, and processor time."""
+    from softground.bench.commands import measure
+
+    options = {"robots": robot, "grounds": ground, "speeds": speed, "out": out}
+    report("commands", measure, "commands", as_json, options)
+
+
 @bench.command("robustness", epilog="Example: [bold]softground bench robustness --states 256 --steps 200[/]")
 def bench_robustness(
     states: Annotated[int | None, typer.Option(help="Random initial states.")] = None,

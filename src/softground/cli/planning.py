@@ -84,7 +84,9 @@ def plan(
     ] = None,
     dynamics: Annotated[
         str,
-        typer.Option(help="closed-form; or bilevel, as in zhu2021: as good, but never quite at its optimum."),
+        typer.Option(
+            help="closed-form; or bilevel, as in zhu2021: the ground's wrench by a problem of its own in every step."
+        ),
     ] = "closed-form",
     seconds: Annotated[float, typer.Option(help="Time limit of the optimiser, s.")] = 600.0,
     state: Annotated[Path | None, typer.Option(help="Save the solve here as it goes; given again, it goes on.")] = None,

@@ -139,6 +139,15 @@ class Medium(eqx.Module):
         return self
 
 
+def check_is_medium(what: str, value: Any) -> None:
+    """Raise MediumError unless a value is a medium."""
+    if not isinstance(value, Medium):
+        remedy = (
+            f"media.medium_of({value!r}) makes one of a name" if isinstance(value, str) else "as media.sand() is one"
+        )
+        raise MediumError(f"{what} must be a medium, got {value!r}: {remedy}")
+
+
 class FootMedium(Medium):
     """A medium bound to a foot: what the step evaluates. Itself a medium, which serves every foot as it is."""
 

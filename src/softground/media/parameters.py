@@ -25,5 +25,10 @@ def check_not_negative(label: str, value) -> None:
 
 
 def _check(label: str, value, holds: Callable[[np.ndarray], np.ndarray], what: str) -> None:
-    if is_known(value) and not (np.isfinite(value) & holds(np.asarray(value))).all():
-        raise MediumError(f"{label} must be {what} and finite, got {np.asarray(value)}")
+    if not is_known(value):
+        return
+    known = np.asarray(value)
+    if known.dtype.kind in "USO":
+        raise MediumError(f"{label} must be a number, got {value!r}")
+    if not (np.isfinite(known) & holds(known)).all():
+        raise MediumError(f"{label} must be {what} and finite, got {known}")

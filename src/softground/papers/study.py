@@ -116,6 +116,16 @@ def above(name: str, value: float, limit: float, unit: str = "") -> Check:
     return Check(name, bool(value > limit), float(value), f"> {limit:g} {unit}".rstrip())
 
 
+def at_most(name: str, value: float, limit: float) -> Check:
+    """Claim that a value does not exceed a limit."""
+    return Check(name, bool(value <= limit), float(value), f"<= {limit:g}")
+
+
+def at_least(name: str, value: float, limit: float) -> Check:
+    """Claim that a value reaches a limit."""
+    return Check(name, bool(value >= limit), float(value), f">= {limit:g}")
+
+
 def between(name: str, value: float, low: float, high: float, unit: str = "") -> Check:
     """Claim that a value lies between two limits."""
     return Check(name, bool(low < value < high), float(value), f"{low:g} to {high:g} {unit}".rstrip())

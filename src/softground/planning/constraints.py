@@ -87,7 +87,10 @@ class Cycle:
         if mirror is None:
             raise OptionError(f"{robot.name} is not its own mirror image: plan a whole stride, Cycle(mirrored=False)")
         place = [base.forward_q, base.up_q]
-        rest = [entry for entry in range(layout.nq) if entry not in place]
+        # The real part of a quaternion follows from the other three, as its length does not change: a row that says so
+        # again has no multiplier of its own, and the optimiser looks for one for ever.
+        implied = [first + 3 for first in _quaternions_at(robot)]
+        rest = [entry for entry in range(layout.nq) if entry not in (*place, *implied)]
         first = [layout.q_at(0)[place], layout.q_at(0)[mirror.q_from[rest]], layout.v_at(0)[mirror.v_from]]
         last = [layout.q_at(layout.knots - 1)[[*place, *rest]], layout.v_at(layout.knots - 1)]
         sign = np.concatenate([mirror.q_sign[rest], mirror.v_sign])
@@ -98,11 +101,16 @@ class Cycle:
 
 def unit_quaternions(robot: Robot, layout: Layout) -> list[Bounded]:
     """Quaternions of the first knot are of unit length. Steps keep it, so all others are."""
-    address = [first for first, kind in zip(robot.tree.q_address, robot.tree.joint_type, strict=True) if kind == FREE]
+    address = _quaternions_at(robot)
     if not address:
         return []
     columns = layout.q_at(0)[np.array(address)[:, None] + 3 + np.arange(4)]
     return [Bounded(SquaredLength("unit quaternions", columns), np.ones(1), np.ones(1))]
+
+
+def _quaternions_at(robot: Robot) -> list[int]:
+    """Where the entries of free joints begin in q: three of place, then those of a quaternion."""
+    return [first for first, kind in zip(robot.tree.q_address, robot.tree.joint_type, strict=True) if kind == FREE]
 
 
 class CycleRows(Block):

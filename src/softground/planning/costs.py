@@ -30,31 +30,35 @@ class Cost(Protocol):
 
 @dataclass(frozen=True)
 class ForwardSpeed:
-    """weight (speed of the base along x - speed)^2 at every knot."""
+    """weight (speed of the base along x - speed)^2 at every knot; in space plus weight (speed along y)^2."""
 
     speed: float  # m/s
     weight: float = 100.0
 
     def blocks(self, problem: GaitProblem, layout: Layout) -> list[Block]:
-        column = layout.v_at(np.arange(problem.counted_knots(layout.knots)))[:, [base_motion(problem.robot).forward_v]]
-        return [Affine("speed", column, self.weight**0.5 * np.eye(1), np.array([-(self.weight**0.5) * self.speed]))]
+        forward = base_motion(problem.robot).forward_v
+        entries = [forward] if problem.robot.planar else [forward, forward + 1]
+        columns = layout.v_at(np.arange(problem.counted_knots(layout.knots)))[:, entries]
+        factor, asked = self.weight**0.5, np.array([self.speed, 0.0])[: len(entries)]
+        return [Affine("speed", columns, factor * np.eye(len(entries)), -factor * asked)]
 
 
 @dataclass(frozen=True)
 class BaseAttitude:
-    """weight (pitch - pitch)^2 at every knot; in space of all three angles (small ones)."""
+    """weight (pitch - pitch)^2 at every knot; in space also sideways (roll^2 + yaw^2), of small angles."""
 
     pitch: float = 0.0  # rad
-    weight: float = 0.01
+    weight: float = 0.01  # 1/rad^2
+    sideways: float = 10.0  # 1/rad^2; at the weight of pitch strides roll by 0.4 rad, and have no optimum that is found
 
     def blocks(self, problem: GaitProblem, layout: Layout) -> list[Block]:
         base = base_motion(problem.robot)
         columns = layout.q_at(np.arange(problem.counted_knots(layout.knots)))[:, list(base.attitude_q)]
         size = len(base.attitude_q)
-        reference = np.zeros(size)
-        reference[size // 2] = self.pitch
-        factor = self.weight**0.5
-        return [Affine("attitude", columns, factor * base.attitude_factor * np.eye(size), -factor * reference)]
+        reference, weight = np.zeros(size), np.full(size, self.sideways)
+        reference[size // 2], weight[size // 2] = self.pitch, self.weight
+        factor = np.diag(weight**0.5)
+        return [Affine("attitude", columns, base.attitude_factor * factor, -factor @ reference)]
 
 
 @dataclass(frozen=True)

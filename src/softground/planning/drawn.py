@@ -19,7 +19,7 @@ from softground.control.inverse_kinematics import feet_in_base, joints_for_feet
 from softground.control.trot import bump, foot_path
 from softground.planning.guesses import STRIDE, phases_of, with_rates
 from softground.planning.problem import GaitProblem
-from softground.planning.size import size_of
+from softground.planning.size import size_of, standing, within_limits
 from softground.planning.trajectory import Trajectory, desired_speed
 from softground.robots import Robot
 from softground.robots.base import base_motion
@@ -91,7 +91,7 @@ def _reached(robot: Robot, phase: np.ndarray, manner: Manner, step: float) -> np
     The base is level; or, where limbs do not reach far enough ahead or behind then, it leans as little as helps.
     """
     size = size_of(robot)
-    home = np.asarray(feet_in_base(robot, jnp.asarray(robot.posture)))
+    home = np.asarray(feet_in_base(robot, jnp.asarray(standing(robot))))
     stand = home[:, :3].copy()
     stand[:, 0] = hips(robot) + manner.gather * (home[:, 0] - hips(robot))
     path = foot_path(phase, manner.duty, step, manner.lift * size) + np.array([0.0, manner.crouch * size])
@@ -125,15 +125,13 @@ def _leaning(robot: Robot, targets, pitch, lean: float, guess: np.ndarray) -> tu
 
 def bent(robot: Robot, bend: tuple[float, float] = (1.0, 1.0)) -> np.ndarray:
     """The posture with limbs bent, those in front and those in the rear to either side, as far as their joints go."""
-    q, (lateral, _) = np.array(robot.posture, dtype=float), _joints(robot)
+    q, (lateral, _) = standing(robot), _joints(robot)
     front = ~rear_feet(robot)
     for foot, limb in enumerate(limbs(robot)):
         dofs = [robot.actuated[place] for place in np.flatnonzero(limb) if lateral[robot.actuated[place]]]
         for dof, angle in zip(dofs, BENT, strict=False):
             q[robot.dof_q[dof]] += lateral[dof] * bend[0 if front[foot] else 1] * angle
-    for dof in robot.actuated:
-        q[robot.dof_q[dof]] = np.clip(q[robot.dof_q[dof]], *np.asarray(robot.joint_range)[dof])
-    return q
+    return within_limits(robot, q)
 
 
 def hips(robot: Robot) -> np.ndarray:

@@ -19,7 +19,7 @@ Between knots the gain is that of the step, the deviation that of the moment; to
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 
 
 REFERENCE_TORQUE = REFERENCE_WEIGHT * REFERENCE_HEIGHT  # N m
+YIELDING = 2 * np.pi * 2.0
+"""rad/s, of the joints' PD control of a robot in space, which would fall to the side: what holds it is where its feet
+are put down, and joints that are held as stiffly as in the plane keep them where the plan has them."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +79,17 @@ class TrackState(eqx.Module):
 
     @classmethod
     def of(cls, plan: Plan, time_step: float, tolerances: Tolerances | None = None, **gains) -> TrackState:
-        """Hold a plan in steps of `time_step` (s); `gains`: of the PD control, see `control.posture.pd_gains`."""
+        """Hold a plan in steps of `time_step` (s); `gains`: of the PD control, see `control.posture.pd_gains`, with a
+        lower frequency for robots in space."""
         robot, trajectory = plan.problem.robot, plan.trajectory
+        held: dict[str, Any] = ({} if robot.planar else {"frequency": YIELDING}) | gains
         fine = trajectory.refined(round(trajectory.dt / time_step))
-        kp, kd = pd_gains(robot, trajectory.q[0], **gains)
+        kp, kd = pd_gains(robot, trajectory.q[0], **held)
         # Whatever the plan's own form and eps: a blurred ground is one that a foot may find a little higher or lower.
         step, push = linearised(plan.problem, trajectory, walking_eps(robot), kp, kd)
         state_cost, torque_cost = costs_of(robot, tolerances or Tolerances())
         return cls(
-            TrackJoints.of(robot, fine, time_step, **gains),
+            TrackJoints.of(robot, fine, time_step, **held),
             fine.q,
             fine.v,
             np.asarray(regulator(step, push, state_cost, torque_cost)),

@@ -54,6 +54,25 @@ def found_and_replayed(
     title: str = "",
 ) -> tuple[Plan, Run, str]:
     """The same for a gait that is found in another way, of that name."""
+    found, fingerprint = kept_plan(problem, way, find, stages, dynamics, title)
+    again_path = cache_folder() / f"replays-{fingerprint}-{TIME_STEP:g}-{EPS:g}.nc"
+    if not again_path.exists():
+        report, again = found.replay()
+        again.attrs["replay"] = json.dumps(report.as_dict())
+        again.attrs["open_loop"] = json.dumps(found.replay(feedback=False)[0].as_dict())
+        again.save(again_path)
+    return found, Run.load(again_path), fingerprint
+
+
+def kept_plan(
+    problem: GaitProblem,
+    way: str,
+    find: Callable[[GaitProblem], Plan],
+    stages: tuple[Stage, ...] = (),
+    dynamics: type[Dynamics] = ClosedForm,
+    title: str = "",
+) -> tuple[Plan, str]:
+    """A gait that is found in the way of this name, and its own name in the cache: kept, or found now."""
     fingerprint = _fingerprint(problem, way, stages, dynamics)
     path = cache_folder() / f"gait-{fingerprint}.nc"
     if not path.exists():
@@ -61,14 +80,7 @@ def found_and_replayed(
         if plan.report.status == "interrupted":  # a gait that was not finished must not be kept for one that was
             raise KeyboardInterrupt
         replace(plan, title=title).save(path)
-    found = Plan.load(path)
-    again_path = path.with_name(f"replays-{fingerprint}-{TIME_STEP:g}-{EPS:g}.nc")
-    if not again_path.exists():
-        report, again = found.replay()
-        again.attrs["replay"] = json.dumps(report.as_dict())
-        again.attrs["open_loop"] = json.dumps(found.replay(feedback=False)[0].as_dict())
-        again.save(again_path)
-    return found, Run.load(again_path), fingerprint
+    return Plan.load(path), fingerprint
 
 
 def _fingerprint(problem: GaitProblem, guess_name: str, stages: tuple[Stage, ...], dynamics: type[Dynamics]) -> str:

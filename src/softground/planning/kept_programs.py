@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 import softground
@@ -131,6 +132,7 @@ class _Loaded:
     def __init__(self, content: bytes):
         size = int.from_bytes(content[:8], "little")
         head = json.loads(content[8 : 8 + size])
+        _linear_algebra_is_there()
         for target in head["targets"]:
             ffi.register_again(target)
         self._form, self._device = head["form"], jax.devices()[0]
@@ -140,6 +142,12 @@ class _Loaded:
         leaves = [jax.device_put(leaf, self._device) for leaf in jax.tree.leaves(arguments)]
         results = self._program.execute_sharded(leaves).disassemble_into_single_device_arrays()
         return _filled(self._form, [parts[0] for parts in results])
+
+
+@cache
+def _linear_algebra_is_there() -> None:
+    """JAX finds LAPACK when it lowers the first program that calls it; a program from disk would call nothing."""
+    jax.jit(jnp.linalg.cholesky).lower(jax.ShapeDtypeStruct((1, 1), float))
 
 
 def _as_array(leaf: Any) -> Any:

@@ -3,7 +3,7 @@
 A stride is a small thing, half of one smaller still: a few kilobytes. A library file holds those of one robot on one
 kind of ground, at several speeds, slopes and strengths; a plan starts from the nearest (`near`), carried to its own
 ground and speed, and only searches where that does not lead to a gait. `build` makes one: searched for once, then from
-entry to entry, resumable. RoboSimian's on sand is shipped.
+entry to entry, resumable. Those of several robots are shipped.
 """
 
 from __future__ import annotations
@@ -82,6 +82,8 @@ class Library:
                     for command, cost, q, v, torque in zip(file["commands"], file["costs"], *parts, strict=True)
                 ]
                 return cls(str(file["robot"]), str(file["medium"]), tuple(entries))
+        except FileFormatError:
+            raise
         except (OSError, KeyError, ValueError) as error:
             raise FileFormatError(f"{path} is no library of strides: {error}") from error
 

@@ -71,15 +71,6 @@ def efforts_of(robot: Robot, strides: Sequence[Trajectory]) -> np.ndarray:
     return np.array([[one[~rear].sum(), one[rear].sum()] for one in squares])
 
 
-def within_limits(robot: Robot, trajectory: Trajectory) -> Trajectory:
-    """With every joint within its limits."""
-    q = trajectory.q.copy()
-    for dof in robot.actuated:
-        entry = robot.dof_q[dof]
-        q[:, entry] = np.clip(q[:, entry], *np.asarray(robot.joint_range)[dof])
-    return trajectory._replace(q=q)
-
-
 def rear_joints(robot: Robot) -> np.ndarray:
     """Which actuators (nu,) move rear feet and none in front."""
     rear, support = rear_feet(robot), limbs(robot)

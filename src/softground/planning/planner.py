@@ -18,7 +18,8 @@ from softground.planning.costs import ActuatorWork, Cost, Effort
 from softground.planning.dynamics.base import Dynamics
 from softground.planning.dynamics.bilevel import Bilevel
 from softground.planning.dynamics.closed_form import ClosedForm
-from softground.planning.guesses import carried_over, gallop, trot_in_place, walk_at_speed
+from softground.planning.guesses import carried_over, gallop, rise, trot_in_place, walk_at_speed
+from softground.planning.library import command_of, near
 from softground.planning.plan import Plan, load_motion
 from softground.planning.problem import GaitProblem, walking_problem
 from softground.planning.size import walking_eps
@@ -115,8 +116,8 @@ def plan(
     soil = ground if isinstance(ground, Ground) else Ground(ground)
     problem = spending_least(walking_problem(robot, soil, speed, knots=knots, dt=dt, period=period))
     asked = guess
-    if guess == "stride" and form is ClosedForm and can_repeat(problem):
-        found = repeated_stride(problem, eps, progress)
+    if guess == "stride" and can_repeat(problem):
+        found = repeated_stride(problem, eps, form, progress)
         if found.report.status == "converged":
             return found
         guess = found.trajectory
@@ -135,11 +136,13 @@ def plan(
     )
 
 
-def repeated_stride(problem: GaitProblem, eps: float, progress: bool) -> Plan:
+def repeated_stride(problem: GaitProblem, eps: float, form: type[Dynamics], progress: bool) -> Plan:
     """The gait of whole strides, with a line of how it was found."""
     console = Console(stderr=True, quiet=not progress)
+    if outside := outside_library(problem):
+        console.print(outside, soft_wrap=True, highlight=False)
     with console.status("making a stride"):
-        found = steady_gait(problem, eps)
+        found = steady_gait(problem, eps, dynamics=form)
     report = found.report
     console.print(
         f"a stride: {report.reason} after {report.iterations} iterations, optimality {report.optimality:.1e}; repeated "
@@ -148,6 +151,16 @@ def repeated_stride(problem: GaitProblem, eps: float, progress: bool) -> Plan:
         highlight=False,
     )
     return found
+
+
+def outside_library(problem: GaitProblem) -> str:
+    """What a user must know where no stride of the libraries is near a problem on a plane; nothing where one is."""
+    plane = problem.ground.surface
+    angle = rise(plane) if isinstance(plane, Plane) else 0.0
+    if near(problem, angle):
+        return ""
+    asked = command_of(problem, angle).in_words()
+    return f"the library has no stride of {problem.robot.name} near {asked}: one is searched for, which takes minutes"
 
 
 def dynamics_named(name: str) -> type[Dynamics]:

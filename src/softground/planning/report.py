@@ -42,6 +42,7 @@ class Report:
     compile_seconds: float  # before: patterns and compilation
     stages: list[StageReport]
     clashes: list[str] = field(default_factory=list)  # of a failed solve: rows that are violated most, in words
+    start_lifts: tuple[int, ...] = ()  # how often each foot left the ground in the guess (of the stride, if repeated)
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Report:
@@ -50,7 +51,7 @@ class Report:
             StageReport(**stage | {"history": [tuple(point) for point in stage["history"]]})
             for stage in fields["stages"]
         ]
-        return cls(**{**fields, "stages": stages})
+        return cls(**{**fields, "stages": stages, "start_lifts": tuple(fields.get("start_lifts", ()))})
 
     def summary(self) -> dict:
         """The report without histories, for JSON."""

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from softground.planning.plan import Plan
 from softground.planning.problem import GaitProblem
@@ -56,7 +57,8 @@ def solved_from(
     """
     one = lambda guess: solve(problem, guess, stages=stages, progress=False)  # noqa: E731
     first = [] if compiled else [one(guess) for guess in guesses[:1]]
-    with ThreadPoolExecutor(search.workers) as pool:
+    # Around all threads, since what one of them limits and gives back holds for the others.
+    with threadpool_limits(1), ThreadPoolExecutor(search.workers) as pool:
         return sorted([*first, *pool.map(one, guesses[len(first) :])], key=rank)
 
 

@@ -19,11 +19,27 @@ STEP, STEPS_OF = 0.05, 0.002
 """s: step of RoboSimian's gaits; steps of others are whole numbers of those in which gaits are replayed."""
 
 
+def standing(robot: Robot) -> np.ndarray:
+    """The robot's posture (nq,) with every joint within its limits: files that say nothing of a posture have all at 0,
+    where a knee may not be able to go."""
+    return within_limits(robot, np.asarray(robot.posture, dtype=float))
+
+
+def within_limits(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Configurations (..., nq) with every joint that has an actuator within its limits."""
+    q = q.copy()
+    for dof in robot.actuated:
+        entry = robot.dof_q[dof]
+        q[..., entry] = np.clip(q[..., entry], *np.asarray(robot.joint_range)[dof])
+    return q
+
+
 def posture_height(robot: Robot) -> float:
-    """Height of the base over the lowest foot in the robot's posture, m."""
-    place = np.asarray(robot.foot_poses(jnp.asarray(robot.posture))[0])
+    """Height of the base over the lowest foot when the robot stands, m."""
+    q = standing(robot)
+    place = np.asarray(robot.foot_poses(jnp.asarray(q))[0])
     lowest = min(float(z) - foot.clearance for z, foot in zip(place[:, 2], robot.feet, strict=True))
-    return float(np.asarray(robot.posture)[base_motion(robot).up_q]) - lowest
+    return float(q[base_motion(robot).up_q]) - lowest
 
 
 def size_of(robot: Robot) -> float:

@@ -128,7 +128,8 @@ def solve(
     if report.status == "failed" and point.z is not None and point.eps is not None:
         broken = clashes(transcriptions[point.coarse], point.z, point.eps, feasibility)
         report = replace(report, clashes=broken)
-    trajectory = point.trajectory.resampled(problem.knots)
+    start = gait_metrics(problem, guess.resampled(problem.knots)).lifts
+    report, trajectory = replace(report, start_lifts=start), point.trajectory.resampled(problem.knots)
     eps, metrics = point.eps or stages[0].eps, gait_metrics(problem, trajectory)
     return Plan(problem, trajectory, eps, metrics, report, point.solution())
 

@@ -110,6 +110,15 @@ def neighbour_stages(eps: float = 1.0) -> tuple[Stage, ...]:
     )
 
 
+def spatial_stages(eps: float = 1.0) -> tuple[Stage, ...]:
+    """From the stride of a planar twin, which needs forces sideways, to one in space at `eps` (W)."""
+    return (
+        Stage(eps, "projected", 1e-3, 120, damping=Damping().times(1e-2), barrier=1e-5),
+        Stage(eps, "exact", 1e-4, 100, damping=Damping().times(1e-3), barrier=1e-6),
+        near_stages(eps)[-1],
+    )
+
+
 def near_stages(eps: float = 1.0) -> tuple[Stage, ...]:
     """The same from a start that is near a gait at `eps` (W)."""
     return _near(eps, 1e-4, 100), Stage(eps, "exact", 1e-6, 50, damping=Damping().times(1e-6), barrier=1e-7)
@@ -119,20 +128,23 @@ def _near(eps: float, optimality: float = 2e-4, iterations: int = 80) -> Stage:
     return Stage(eps, "projected", optimality, iterations, damping=Damping().times(1e-3), barrier=1e-6)
 
 
-BARRIER = 0.03
-"""The bilevel form's coefficient mu for which it smooths about as much as the closed form at a temperature of 1."""
+BARRIER, SHARPER = 0.03, 1 / 3
+"""The bilevel form's coefficient mu for which it smooths about as much as the closed form at a temperature of 1; and
+the share of it to which it is solved from a start that is near: zhu2021's mu of 0.01."""
 
 
 def bilevel_stages(eps: float = 1.0, *, near: bool = False) -> tuple[Stage, ...]:
-    """For the bilevel form, smoothed about as much as the closed form at `eps`; near: from a start near a solution.
+    """For the bilevel form, smoothed about as much as the closed form at `eps`; near: from a start near a solution, a
+    stride of the closed form's, and sharper in the end.
 
-    Gauss-Newton to the end, as the exact Hessian costs twenty times as much here. With the usual damping it comes near
-    a good gait and hovers about feasibility; with more it gets feasible.
+    From a walk it is Gauss-Newton to the end. With the usual damping it comes near a good gait and hovers about
+    feasibility; with more it gets feasible.
     """
     mu, usual = BARRIER * eps, Damping()
-    rough = Stage(mu, optimality=1e-2, iterations=100)
-    damped = (
+    if near:
+        return _near(mu), *near_stages(SHARPER * mu)
+    return (
+        Stage(mu, optimality=1e-2, iterations=100),
         Stage(mu, optimality=1e-2, iterations=60, damping=usual.times(30.0)),
         Stage(mu, iterations=150, damping=usual.times(10.0)),
     )
-    return damped if near else (rough, *damped)

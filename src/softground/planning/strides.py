@@ -20,18 +20,19 @@ import numpy as np
 
 from softground.errors import OptionError
 from softground.media import medium_of
+from softground.planning.carrying import check_carried
 from softground.planning.constraints import Cycle
 from softground.planning.costs import Periodicity
 from softground.planning.drawn import drawn_walk, manners
 from softground.planning.guesses import STRIDE, carried_over, draped, rise, turned
 from softground.planning.library import Command, Solved, near
-from softground.planning.moves import crossed, efforts_of, neighbours, pairs, rear_joints, within_limits
+from softground.planning.moves import crossed, efforts_of, neighbours, pairs, rear_joints
 from softground.planning.plan import Plan
 from softground.planning.problem import GaitProblem, walking_problem
 from softground.planning.search import Search, improved, rank, solved_from
-from softground.planning.size import size_of, walking_eps
+from softground.planning.size import size_of, walking_eps, within_limits
 from softground.planning.solve import solve
-from softground.planning.stages import first_stages, near_stages, neighbour_stages
+from softground.planning.stages import first_stages, near_stages, neighbour_stages, spatial_stages
 from softground.planning.trajectory import Trajectory, desired_speed
 from softground.planning.transcription import Transcription
 from softground.planning.twin import in_space, twin_of
@@ -46,6 +47,8 @@ CLOSED = 5e-4
 """Violation of a step's rows that a stride may lead to where it is repeated: half of what is tolerated."""
 TRIED = 3
 """Entries of the library from which a stride is made before it is searched for."""
+TWINS = Search(starts=8, rounds=3)
+"""How long to look for a stride of a planar twin: it is a start, and what it costs is not what it costs in space."""
 TURNED = np.deg2rad(5.0)
 """By which a stride is carried from slope to slope at a time."""
 
@@ -72,9 +75,10 @@ def best_stride(one: GaitProblem, eps: float, search: Search | None = None) -> P
     known = from_library(one, eps) if search is None else None
     if known is not None:
         return known
+    check_carried(one)
     twin = twin_of(one.robot)
     if twin is not None:
-        return from_twin(one, twin, angle, eps, search or Search())
+        return from_twin(one, twin, angle, eps, search or TWINS)
     level = searched(_on_slope(one, 0.0), eps, search or Search())
     return carried_to(one, level, 0.0, angle, eps)
 
@@ -97,8 +101,9 @@ def from_twin(one: GaitProblem, twin: Robot, angle: float, eps: float, search: S
     flat = walking_problem(twin, one.ground, desired_speed(one), knots=steps + 1, dt=one.dt)
     flat = stride_problem(flat, steps)
     best = best_stride(flat, eps, search).trajectory
-    start = _first(in_space(one.robot, twin, whole_stride(flat, best)), one.knots)
-    return _solved_near(one, start, eps)
+    start = first_knots(in_space(one.robot, twin, whole_stride(flat, best)), one.knots)
+    found = solve(one, start, stages=spatial_stages(eps), progress=False)
+    return found if closed(found) else solved_near(one, found.trajectory, eps)
 
 
 def searched(level: GaitProblem, eps: float, search: Search, known: Trajectory | None = None) -> Plan:
@@ -123,7 +128,7 @@ def from_known(one: GaitProblem, known: tuple[Command, Trajectory], angle: float
         found = solve(_on_slope(one, angle), start, stages=near_stages(eps), progress=False)
         if closed(found):
             return found
-    found = _solved_near(_on_slope(one, command.slope), trajectory, eps)
+    found = solved_near(_on_slope(one, command.slope), trajectory, eps)
     return carried_to(one, found, command.slope, angle, eps)
 
 
@@ -131,20 +136,18 @@ def carried_to(one: GaitProblem, found: Plan, before: float, angle: float, eps: 
     """A stride from one slope to another (rad), by small turns."""
     for part in np.linspace(before, angle, 1 + int(np.ceil(abs(angle - before) / TURNED)))[1:]:
         there = _on_slope(one, float(part))
-        found = _solved_near(there, carried_over(there, found, eps), eps)
+        found = solved_near(there, carried_over(there, found, eps), eps)
     return found
 
 
-def _solved_near(problem: GaitProblem, guess: Trajectory, eps: float) -> Plan:
-    """What a guess leads to; by way of blurred ground where that is not a solution."""
-    found = solve(problem, guess, stages=near_stages(eps), progress=False)
-    if closed(found):
-        return found
-    return min(
-        found,
-        solve(problem, guess, stages=neighbour_stages(eps)[2:], progress=False),
-        key=lambda one: (not closed(one), rank(one)),
-    )
+def solved_near(problem: GaitProblem, guess: Trajectory, eps: float) -> Plan:
+    """What a guess leads to; where that is not closed yet it goes on from there, or by way of blurred ground."""
+    found = [solve(problem, guess, stages=near_stages(eps), progress=False)]
+    if found[0].report.status == "converged" and not closed(found[0]):
+        found.append(solve(problem, found[0].trajectory, stages=near_stages(eps), progress=False))
+    if not closed(found[-1]):
+        found.append(solve(problem, guess, stages=neighbour_stages(eps)[2:], progress=False))
+    return min(found, key=lambda one: (not closed(one), rank(one)))
 
 
 def closed(stride: Plan) -> bool:
@@ -264,8 +267,13 @@ class Children:
             *(move(self.robot, parent) for move in (moves[number % 2 :: 2] if chosen else moves)),
         ]
         knots = known[0].trajectory.knots
-        return [_first(within_limits(self.robot, stride), knots) for stride in found]
+        return [first_knots(_possible(self.robot, stride), knots) for stride in found]
 
 
-def _first(stride: Trajectory, knots: int) -> Trajectory:
+def _possible(robot: Robot, stride: Trajectory) -> Trajectory:
+    return stride._replace(q=within_limits(robot, stride.q))
+
+
+def first_knots(stride: Trajectory, knots: int) -> Trajectory:
+    """The beginning of a trajectory."""
     return Trajectory(stride.q[:knots], stride.v[:knots], stride.torque[: knots - 1], stride.dt)

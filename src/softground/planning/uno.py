@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from softground.errors import OptionError
 
@@ -223,7 +224,9 @@ def optimise(
         return bool(monitor(now)) or state["converged"]
 
     solver.set_termination_callback(watch)
-    result = solver.optimize(model)
+    # Blocks are small: threads of a matrix library would wait for each other, on busy cores a hundred times as long.
+    with threadpool_limits(1):
+        result = solver.optimize(model)
     solution, ended = (str(one).split(".")[-1] for one in (result.solution_status, result.optimization_status))
     last: Progress | None = state.get("last")
     if solution == "FEASIBLE_KKT_POINT" and not state["converged"]:

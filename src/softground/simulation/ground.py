@@ -5,8 +5,8 @@ from __future__ import annotations
 import equinox as eqx
 import numpy as np
 
-from softground.errors import MediumError, OptionError
-from softground.media.base import Medium
+from softground.errors import MediumError, OptionError, SurfaceError
+from softground.media.base import Medium, check_is_medium
 from softground.media.named import stronger
 from softground.surfaces import Plane, Surface
 from softground.terrain.footprints import Footprints
@@ -24,6 +24,15 @@ class Ground(eqx.Module):
     surface: Surface = eqx.field(default_factory=Plane)
     footprints: Footprints | None = None  # how it takes prints; None: it remembers none
     bodies: Medium | None = None  # what bodies beside the feet meet; None: `medium`, as feet do, without prints
+
+    def __check_init__(self):
+        check_is_medium("the ground", self.medium)
+        if self.bodies is not None:
+            check_is_medium("what bodies meet", self.bodies)
+        if not isinstance(self.surface, Surface):
+            raise SurfaceError(f"surface of the ground must be one of softground.surfaces, got {self.surface!r}")
+        if not isinstance(self.footprints, Footprints | None):
+            raise OptionError(f"footprints must be terrain.Footprints(...) or None, got {self.footprints!r}")
 
     def smoothed(self, eps: float) -> Ground:
         """The ground with the temperature of its wrench space set to `eps` (W).

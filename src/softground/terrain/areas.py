@@ -77,6 +77,8 @@ class Disc(Area):
     border: Float[Array, ""] = eqx.field(converter=as_float, default=BORDER)  # m, of which half is inside
 
     def __check_init__(self):
+        if np.shape(self.centre) != (2,) or (is_known(self.centre) and not np.isfinite(self.centre).all()):
+            raise MediumError(f"centre of a disc must be two finite numbers, x and y in m, got {self.centre}")
         check_positive("radius of a disc", self.radius)
         check_positive("border of an area", self.border)
 

@@ -132,6 +132,8 @@ class Footprints(eqx.Module):
             value = getattr(self, label)
             if is_known(value) and not (np.isfinite(value) and value > 0):
                 raise OptionError(f"{label} of footprints must be positive, got {value}")
+        if is_known(self.rim) and not np.isfinite(self.rim):
+            raise OptionError(f"rim of footprints must be a finite share of what is pushed away, got {self.rim}")
         if self.every < 1 or self.size < 1:
             raise OptionError(
                 f"footprints need a size and steps between updates from 1 on, got {self.size}, {self.every}"

@@ -62,7 +62,10 @@ def areas_of_map(indices, cell: float, origin=(0.0, 0.0)) -> list[Area]:
 
     Their shares are 1 in the middle of a cell and linear between middles, and sum to 1 everywhere.
     """
-    indices = np.asarray(indices)
+    try:
+        indices = np.asarray(indices)
+    except ValueError:
+        raise MediumError("the rows of a map must be of one length") from None
     if indices.ndim != 2 or indices.dtype.kind not in "iub" or indices.size == 0 or indices.min() < 0:
         raise MediumError(f"a map holds indices 0, 1, 2, ... in rows and columns, got {indices.dtype} {indices.shape}")
     return [OnGrid(GridField((indices == one).astype(float), cell, origin)) for one in range(int(indices.max()) + 1)]
@@ -76,6 +79,9 @@ def read_map(path: str | Path) -> np.ndarray:
             return np.load(path, allow_pickle=False)
         if path.suffix == ".csv":
             return np.loadtxt(path, delimiter=",", ndmin=2, dtype=int)
-    except (ValueError, OSError, EOFError) as error:
+    except (OSError, EOFError) as error:
         raise MediumError(f"the map {path} cannot be read: {error}") from error
+    except ValueError as error:
+        what, *_ = str(error).split(";")
+        raise MediumError(f"the map {path} must hold whole numbers from 0 on, as many in every line: {what}") from error
     raise MediumError(f"a map must be a .npy or .csv file of indices, got {path.name!r}")

@@ -38,7 +38,7 @@ class Mixed(Sum):
         """painted: pairs of a medium and its area, or a function of the position (m) to a weight from 0 to 1."""
         for pair in painted:
             if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], Medium) and callable(pair[1])):
-                raise MediumError(f"what is painted over mixed ground is a pair (medium, area), got {pair!r}")
+                raise MediumError(f"what is painted over mixed ground is a pair (medium, area), got {_in_short(pair)}")
         self.parts = (base, *(medium for medium, _ in painted))
         self.areas = tuple(area if isinstance(area, Area) else By(area) for _, area in painted)
 
@@ -51,7 +51,9 @@ class Mixed(Sum):
         """
         areas = areas_of_map(indices, cell, origin)
         if len(areas) > len(media):
-            raise MediumError(f"the map has indices up to {len(areas) - 1}, but there are {len(media)} media")
+            raise MediumError(
+                f"the map has indices up to {len(areas) - 1}, but there are {len(media)} media: name one for each"
+            )
         return cls(media[0], *zip(media[1:], areas[1:], strict=False))
 
     def weight(self, part: int, place: Float[Array, "3"], foot: FootInGround) -> Float[Array, ""]:
@@ -59,3 +61,9 @@ class Mixed(Sum):
         for over in self.areas[part:]:
             share = share * (1.0 - over(place))
         return share
+
+
+def _in_short(pair) -> str:
+    """What was given, media by their names."""
+    parts = pair if isinstance(pair, tuple) else (pair,)
+    return ", ".join(type(part).__name__ if isinstance(part, Medium) else repr(part) for part in parts)

@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float
 
 from softground.arrays import Array
 from softground.errors import MediumError
-from softground.media.base import COMPONENTS, Derivatives, FootInGround, FootMedium, Law, Medium
+from softground.media.base import COMPONENTS, Derivatives, FootInGround, FootMedium, Law, Medium, check_is_medium
 from softground.robots.rotations import skew
 from softground.robots.shapes import Shape
 
@@ -73,6 +73,10 @@ class Sum(Medium):
     """Base of media that are made of others: a subclass says how much of each a foot meets, and how deep."""
 
     parts: eqx.AbstractVar[tuple[Medium, ...]]
+
+    def __check_init__(self):
+        for part in self.parts:
+            check_is_medium(f"what {self.name} ground is made of", part)
 
     def weight(self, part: int, place: Float[Array, "3"], foot: FootInGround) -> Float[Array, ""]:
         """Factor on the potential of a part at a place (world, m), under a foot."""

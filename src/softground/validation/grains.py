@@ -35,6 +35,7 @@ SECOND_JUDGE = (5, 6, 7)
 UNSEEN = (9, 10, 11)
 """Beds that were poured when all of this was done, of which a law was set down before (`judged_law`)."""
 JUDGED = "elements that follow, plane law, and bear"
+TILT = np.deg2rad(20.0)
 DIRECTIONS = {"down": False, "oblique": True}
 PRINTS = Footprints(rim=-0.464, repose=REPOSE, rim_width=2.4, walls=1.0, length=0.02, firm=0.9, cell=0.01, every=1)
 """As identified in beds 1 and 2 by `scripts/identify_footprints.py`: loose beads are compacted around a print too."""
@@ -50,7 +51,11 @@ def grains_tables() -> dict[str, list[Row]]:
     tables["the same, feet larger by a grain's radius"] = tilted_larger(fit, judge)
     title = f"{JUDGED}: error over that of sole-centre laws, scatter of beds taken off, 95 % interval"
     tables[title] = over_soles(fit, judge)
-    tables["foot at other tilts in further beds: rms error over rms force"] = other_tilts(fit)
+    unseen = Pushes.read(beds=UNSEEN)
+    tables["foot at other tilts in unseen beds: rms error over rms force"] = other_tilts(fit, unseen)
+    tables[f"{title}, unseen beds, at 20 degrees"] = over_soles(fit, unseen.at(TILT))
+    tables[f"{title}, beds 5 to 11, at 20 degrees"] = over_soles(fit, Pushes.read(beds=JUDGE + UNSEEN).at(TILT))
+    tables[f"{title}, unseen beds, at 15, 20 and 30 degrees together"] = over_soles(fit, unseen)
     title = f"the same, ground taken to begin {-1e3 * felt:.0f} mm higher"
     tables[title] = tilted(replace(fit, surface=felt), replace(judge, surface=felt))
     one, other = (Pushes.read(rig="finer", beds=(bed,)) for bed in (1, 2))
@@ -64,6 +69,9 @@ def grains_tables() -> dict[str, list[Row]]:
     tables["by speed: rms error over rms force"] = by_speed(fit, judge, Pushes.relative_error)
     fit, judge = replace(fit, surface=felt), replace(judge, surface=felt)
     tables["the same, ground taken to begin higher"] = by_speed(fit, judge, Pushes.relative_error)
+    unseen = replace(unseen.below(DEEP_ENOUGH), surface=felt)
+    tables["the same in unseen beds"] = by_speed(fit, unseen, Pushes.relative_error)
+    tables["the same, scatter of beds taken off, with 95 % interval"] = own_by_speed(fit, unseen)
     tables["mean force over that of the grains, ground taken to begin higher"] = by_speed(
         fit, judge, Pushes.force_ratio
     )
@@ -186,10 +194,9 @@ def _soles_viewed():
     return [(name + more, law, view) for name, law in laws_of_soles().items() for more, view in views.items()]
 
 
-def other_tilts(fit: Pushes) -> list[Row]:
+def other_tilts(fit: Pushes, judge: Pushes) -> list[Row]:
     """Errors at other tilts, in beds that had no part in anything: of the law set down before, and of sole-centre
     laws, as they are and a grain's radius deeper."""
-    judge = Pushes.read(beds=tuple(bed for bed in UNSEEN if bed in Pushes.beds_of()))
     several, cases = len(judge.wrench) > 1, _cases_by_tilt(judge)
     rows = [_row("one bed about the mean of all", cases, Pushes.relative_spread, 0, GRAINS)] if several else []
     for name, law, view in [*_soles_viewed(), (JUDGED, judged_law(), parallel)]:
@@ -253,7 +260,31 @@ def by_depth() -> list[Row]:
 
 def by_speed(fit: Pushes, judge: Pushes, measure) -> list[Row]:
     """A measure of media with and without inertia at every speed; scale fitted at the slowest."""
-    cases = {_speed(speed): judge.where(speed=speed) for speed in (SLOW, *FAST)}
+    cases = _cases_by_speed(judge)
+    return [
+        _row(name, cases, lambda case, medium=medium: measure(case, medium), count, on)
+        for name, (medium, count, on) in _laws_by_speed(fit).items()
+    ]
+
+
+def own_by_speed(fit: Pushes, judge: Pushes) -> list[Row]:
+    """Own errors of the same media, free of what beds scatter, over what was measured, with intervals over beds."""
+    rows = []
+    for name, (medium, count, on) in _laws_by_speed(fit).items():
+        errors = {}
+        for speed, case in _cases_by_speed(judge).items():
+            found = ratio_of_errors(case.errors_by_bed(medium), case.forces_by_bed())
+            errors |= {speed: found.value, f"{speed}, low": found.low, f"{speed}, high": found.high}
+        rows.append(Row(name, errors, count + (fit.surface != 0), on))
+    return rows
+
+
+def _cases_by_speed(judge: Pushes) -> dict[str, Pushes]:
+    return {_speed(speed): judge.where(speed=speed) for speed in (SLOW, *FAST)}
+
+
+def _laws_by_speed(fit: Pushes) -> dict[str, tuple[Medium, int, str]]:
+    """Media with and without inertia, how many numbers of them were fitted, and on what."""
     slow, density = fit.where(speed=SLOW), fit.density
     laws = {
         "elements": Elements(START, density=density),
@@ -265,10 +296,7 @@ def by_speed(fit: Pushes, judge: Pushes, measure) -> list[Row]:
         drag = calibrate(found["elements, inertia 1"][0], fit.where(speed=speed), ["inertia"])
         on = f"upright at 0.1 and {speed:g} m/s, beds 1 to 4"
         found[f"elements, inertia {drag.fitted['inertia']:.1f}"] = (drag.medium, 2, on)
-    return [
-        _row(name, cases, lambda case, medium=medium: measure(case, medium), count, on)
-        for name, (medium, count, on) in found.items()
-    ]
+    return found
 
 
 def second_steps() -> list[Row]:

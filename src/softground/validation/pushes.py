@@ -80,12 +80,6 @@ class Pushes(Measurements):
         own = {"wrench": found[:, kept], "density": density, "radius": radius}
         return cls(Box(**settings["foot"]), *conditions[kept].T, **own)
 
-    @staticmethod
-    def beds_of(rig: str = "as planned", path: str | Path = str(SHIPPED)) -> tuple[int, ...]:
-        """Beds of a rig that have records."""
-        _, table = _read(Path(path))
-        return tuple(sorted({int(bed) for bed in table["bed"][table["rig"] == rig]}))
-
     @property
     def measured(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.wrench.mean(0)
@@ -99,9 +93,13 @@ class Pushes(Measurements):
 
     def where(self, *, tilted: bool | float = False, oblique: bool = False, speed: float | None = None) -> Pushes:
         """Upright or tilted (at any angle, or one, rad), straight down or not, at all speeds or one (m/s)."""
-        tilt = (self.tilt != 0) == tilted if isinstance(tilted, bool) else np.isclose(self.tilt, tilted, atol=1e-5)
-        which = tilt & ((self.direction != 0) == oblique)
-        return self.rows(which & (np.isclose(self.speed, speed) if speed is not None else True))
+        some = self if isinstance(tilted, bool) else self.at(tilted)
+        which = ((some.tilt != 0) == bool(tilted)) & ((some.direction != 0) == oblique)
+        return some.rows(which & (np.isclose(some.speed, speed) if speed is not None else True))
+
+    def at(self, tilt: float) -> Pushes:
+        """At one tilt, rad."""
+        return self.rows(np.isclose(self.tilt, tilt, atol=1e-5))
 
     def below(self, depth: float) -> Pushes:
         """Where the sole's centre is this deep (m) or deeper."""
@@ -123,8 +121,15 @@ class Pushes(Measurements):
 
     def errors_by_bed(self, medium: Medium) -> np.ndarray:
         """In each bed, of all forces, N, and torques over `ARM`: (beds, 3 c)."""
-        errors = np.array([1.0, 1.0, 1 / ARM]) * (self.predict(medium) - self.wrench)
-        return errors.reshape(len(errors), -1)
+        return self._by_bed(self.predict(medium) - self.wrench)
+
+    def forces_by_bed(self) -> np.ndarray:
+        """What was measured in each bed, likewise."""
+        return self._by_bed(self.wrench)
+
+    @staticmethod
+    def _by_bed(wrench: np.ndarray) -> np.ndarray:
+        return (np.array([1.0, 1.0, 1 / ARM]) * wrench).reshape(len(wrench), -1)
 
     def relative_error(self, medium: Medium) -> float:
         """Root of the mean square error over that of what was measured, torques over `ARM`."""

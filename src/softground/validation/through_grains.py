@@ -38,6 +38,8 @@ CUTOFF = 10.0
 SHORTEST = 0.2
 """Stances in which the foot is in the ground for less than this are left out, s."""
 ROOM = Container(length=0.6, width=0.45, fill=0.36)
+PIECE = 0.3
+"""Boxes for stances that need more room are whole numbers of this long, m: beds are poured once for each length."""
 HEADROOM = 1.0
 """Over the bed, m: a foot that is pulled out throws grains up."""
 THROWN = 1e-3
@@ -163,24 +165,34 @@ def _step(name, shape, time, x, depth, tilt, wrench) -> Step:
     return Step(name, shape, float(time[0]), path, np.stack([at(column) for column in wrench.T], axis=1))
 
 
-def rig_for(step: Step, grains: Grains, container: Container = ROOM) -> DemRig:
-    """The rig with the foot of a stance."""
+def rig_for(step: Step, grains: Grains, container: Container | None = None) -> DemRig:
+    """The rig with the foot of a stance, in a box that is long enough for it unless one is given."""
     shape = step.shape
     longer = replace(shape, **{"length" if isinstance(shape, Cylinder) else "height": SHANK})
-    return DemRig(longer, grains, container, approach_speed=1.0)
+    rig = DemRig(longer, grains, container or ROOM, approach_speed=1.0)
+    if container is not None:
+        return rig
+    needed = 2 * (_farthest(step, rig) + 2 * grains.radius)
+    pieces = int(np.ceil(max(needed, ROOM.length) / PIECE - 1e-9))
+    return replace(rig, container=replace(ROOM, length=round(pieces * PIECE, 6)))
 
 
-def judged(step: Step, grains: Grains, seed: int, container: Container = ROOM) -> Judged:
+def _farthest(step: Step, rig: DemRig) -> float:
+    """How far the foot comes from the middle of its stance, m."""
+    return float(np.abs(step.path.x).max()) + rig._reach
+
+
+def judged(step: Step, grains: Grains, seed: int, container: Container | None = None) -> Judged:
     """Drive the foot of a stance through a bed."""
     rig = rig_for(step, grains, container)
-    bed = rig.bed(seed)
+    bed, container = rig.bed(seed), rig.container
     lowest = bed.surface - step.path.depth.max() - rig._reach * np.abs(np.sin(step.path.pitch)).max()
     if lowest < 2 * grains.radius:
         raise ExperimentError(
             f"the foot goes {step.path.depth.max():.3g} m deep and the bed is {bed.surface:.3g} m: fill the container "
             "higher"
         )
-    if np.abs(step.path.x).max() + rig._reach > container.length / 2 - 2 * grains.radius:
+    if _farthest(step, rig) > container.length / 2 - 2 * grains.radius:
         raise ExperimentError(f"the stance is longer than a box of {container.length:g} m: make the box longer")
     lines = straight_lines(step.path, bed)
     with bed.open(HEADROOM) as box:

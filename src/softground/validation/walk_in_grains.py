@@ -44,8 +44,8 @@ from softground.validation.through_grains import HEADROOM, ROOM, SHANK, refuse_t
 
 PERIOD = 1e-3
 """Of a turn, s."""
-LONG = replace(ROOM, length=0.9)
-"""Room for a foot that drags through the ground as it swings."""
+LONG = replace(ROOM, length=1.1)
+"""Room for a foot that drags through the ground as it swings: RoboSimian's strides are 0.6 m."""
 GLIDES, FARTHEST = 0.1, 0.15
 """For how long (s) a foot goes on as it comes down, and how far (m) at most, until half of its way in the grains."""
 LOOK_EVERY = 10
@@ -118,11 +118,11 @@ class FootInGrains:
         """Height of the sole's lower edge over the surface, m."""
         return pose.z - self.reach * abs(np.sin(pose.pitch))
 
-    def begin(self, pose: Pose, after: Pose) -> np.ndarray:
-        """The wrench (3,) at the start; after: the pose a turn later."""
+    def begin(self, pose: Pose, way: float) -> np.ndarray:
+        """The wrench (3,) at the start. way: along x that the robot has before it, m."""
         if self.lowest(pose) >= 0:
             return np.zeros(3)
-        self._lay(pose, self._ahead(pose, after))
+        self._lay(pose, pose.x + float(np.clip(way / 2, -FARTHEST, FARTHEST)))
         return self._to(pose)
 
     def moved(self, before: Pose, after: Pose) -> np.ndarray:
@@ -243,7 +243,8 @@ def walk_in_grains(
         )
     feet = feet_in_grains(simulator, grains, seeds, container)
     law = simulator.run(controller, seconds, state=state)
-    return WalkedInGrains(law, _coupled(simulator, controller, state, seconds, feet, on_turn))
+    way = _measured(law)["way (m)"]
+    return WalkedInGrains(law, _coupled(simulator, controller, state, seconds, feet, way, on_turn))
 
 
 def feet_in_grains(simulator: Simulator, grains: Grains, seeds: Sequence[int], container: Container):
@@ -259,7 +260,9 @@ def feet_in_grains(simulator: Simulator, grains: Grains, seeds: Sequence[int], c
     return found
 
 
-def _coupled(simulator: Simulator, controller, state: State, seconds: float, feet: list[FootInGrains], on_turn) -> Run:
+def _coupled(
+    simulator: Simulator, controller, state: State, seconds: float, feet: list[FootInGrains], way: float, on_turn
+) -> Run:
     given = Simulator(simulator.robot, Ground(Given(), simulator.ground.surface), float(simulator.dt))
     tick, pose_of, controller = _programs(given, controller, state)
     now = replace(given.initial_state(state.q, state.v), time=state.time)
@@ -269,8 +272,7 @@ def _coupled(simulator: Simulator, controller, state: State, seconds: float, fee
     with ExitStack() as stack:
         for foot in feet:
             stack.enter_context(foot)
-        soon = pose_of(given.robot.integrate(now.q, now.v, given.dt))
-        wrenches = np.array([foot.begin(*pair) for foot, *pair in zip(feet, poses, soon, strict=True)])
+        wrenches = np.array([foot.begin(pose, way) for foot, pose in zip(feet, poses, strict=True)])
         for turn in range(round(seconds / float(simulator.dt))):
             now, memory, record = tick(replace(now, memory=(wrenches,)), memory)
             records.append(jax.tree.map(np.asarray, record))
@@ -281,12 +283,15 @@ def _coupled(simulator: Simulator, controller, state: State, seconds: float, fee
                 ended = FALLEN + reason
                 break
             before, poses = poses, pose_of(now.q)
-            try:
+            try:  # what was walked until something ends it is kept: minutes of work
                 wrenches = np.array([foot.moved(*pair) for foot, *pair in zip(feet, before, poses, strict=True)])
-            except ExperimentError as reason:  # what was walked until then is kept
+                on_turn(float(now.time))
+            except ExperimentError as reason:
                 ended = str(reason)
                 break
-            on_turn(float(now.time))
+            except KeyboardInterrupt:
+                ended = "interrupted"
+                break
     history = jax.tree.map(lambda *parts: np.stack(parts), *records)
     return _run_of(simulator, state, now, history, ended)
 

@@ -20,7 +20,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
-from softground.arrays import Array, as_float
+from softground.arrays import Array, as_float, is_known
 from softground.errors import MediumError, unknown_name
 from softground.media.base import FootMedium, Medium, kind_of
 from softground.media.elements.following import PLAIN_STRESSES
@@ -126,6 +126,11 @@ class Elements(Medium):
     @classmethod
     def of_grains(cls, density: float, friction_angle: float, **options) -> Elements:
         """From bulk density (kg/m3) and angle of internal friction (rad), by the published relation."""
+        check_positive("density of grains", density)
+        if is_known(friction_angle) and not 0 < friction_angle < np.pi / 2:
+            raise MediumError(
+                f"friction_angle must be between 0 and pi/2 rad, got {friction_angle} (from degrees: np.deg2rad)"
+            )
         return cls(scale_of_grains(density, np.tan(friction_angle)), density=density, **options)
 
     def for_foot(self, shape: Shape, planar: bool) -> ElementsFoot:

@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from softground.arrays import Array, as_float, is_known
 from softground.errors import MediumError
-from softground.media.parameters import check_positive
+from softground.media.parameters import check_not_negative, check_positive
 
 
 class Field(eqx.Module):
@@ -56,8 +56,9 @@ def as_coefficient(value) -> Any:
 
 
 def check_coefficient(coefficient: Coefficient, label: str) -> None:
-    """Raise unless it is a positive number or a field; what a field's values are is the field's business."""
+    """Raise unless it is a positive number, or a field that is nowhere negative, as far as it says what it holds."""
     if isinstance(coefficient, Field):
+        check_not_negative(f"{label} of the ground, a field, everywhere", getattr(coefficient, "values", 0.0))
         return
     if callable(coefficient):
         raise MediumError(

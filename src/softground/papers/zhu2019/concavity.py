@@ -9,16 +9,13 @@ from matplotlib.figure import Figure
 from softground.bridges.side_pictures import blank
 from softground.experiments.convexity import Concavity, concavity_of
 from softground.experiments.database import TORQUE_LENGTH
+from softground.papers import thresholds as bar
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, below
 from softground.papers.zhu2019.databases import Source, beads_source, pebbles_source, sand_source
 from softground.runs.figures import COLOURS, STYLE
 
 #: Table II: average and worst.
 PAPER = {"beads": (0.0174, 0.1207), "pebbles": (0.0013, 0.0155), "sand": (0.0, 0.0)}
-LARGE = 0.10
-"""Concavity that only "a few" wrench spaces exceed (IV.B)."""
-MOST_LARGE, MOST_AVERAGE = 0.15, 0.05
-"""What we take "a few" for: the share of spaces, and the average concavity of a medium that is mostly convex."""
 
 
 def perform(options: Options) -> Findings:
@@ -50,13 +47,13 @@ def perform(options: Options) -> Findings:
 
 def _checks(medium: str, rated: Concavity) -> list[Check]:
     return [
-        below(f"{medium}: convex on average", rated.average, MOST_AVERAGE),
-        below(f"{medium}: share of wrench spaces with a concavity above 10 %", _share_large(rated), MOST_LARGE),
+        below(f"{medium}: convex on average", rated.average, bar.CONVEX_ON_AVERAGE),
+        below(f"{medium}: share of wrench spaces with a concavity above 10 %", _share_large(rated), bar.FEW_CONCAVE),
     ]
 
 
 def _share_large(rated: Concavity) -> float:
-    return float((rated.values > LARGE).mean())
+    return float((rated.values > bar.CONCAVE_SPACE).mean())
 
 
 def _rows(rated: dict[str, Concavity], scaled: dict[str, Concavity], sources: dict[str, Source]) -> list[Row]:
@@ -110,8 +107,8 @@ def figure(rated: dict[str, Concavity]) -> Figure:
             axes.hlines(one.average, place - 0.3, place + 0.3, color=COLOURS[0], lw=1.6)
             axes.hlines(PAPER[medium][0], place - 0.3, place + 0.3, color=COLOURS[1], lw=1.6)
             axes.hlines(PAPER[medium][1], place - 0.3, place + 0.3, color=COLOURS[1], lw=1.2, ls="--")
-        axes.axhline(LARGE, color="#777777", lw=0.8, ls=":")
-        axes.text(len(rated) - 0.45, LARGE, "10 %", color="#777777", va="bottom", ha="right", fontsize=8)
+        axes.axhline(bar.CONCAVE_SPACE, color="#777777", lw=0.8, ls=":")
+        axes.text(len(rated) - 0.45, bar.CONCAVE_SPACE, "10 %", color="#777777", va="bottom", ha="right", fontsize=8)
         axes.plot([], [], "o", ms=4, color=COLOURS[0], alpha=0.6, label="ours, a configuration")
         axes.plot([], [], color=COLOURS[0], label="ours, average")
         axes.plot([], [], color=COLOURS[1], label="paper, average")

@@ -49,6 +49,13 @@ def sand_source(given: Path | None) -> Source:
     return Source(from_zhu2019(Path(named), medium="sand"), "measured by the authors")
 
 
+def grains_source(given: Path | None) -> Source:
+    """The measured sand where it is, else our DEM of the beads: real grains or simulated ones, no theory. A method that
+    has resistive force theory inside must not be judged on it."""
+    named, beads = given or os.environ.get(MEASURED_SAND), beads_source()
+    return sand_source(given) if named or beads is None else beads
+
+
 def pebbles_source() -> Source:
     return Source(resistive_database("pebbles"), "resistive force theory: the measurements are not public")
 

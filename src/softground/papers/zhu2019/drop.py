@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from softground.bridges.side_pictures import blank, strip_figure
 from softground.media.named import sand
+from softground.papers import thresholds as bar
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video, below, between
 from softground.robots import Robot
 from softground.runs import Run, run
@@ -29,8 +30,6 @@ TITLES = {
     "slope": f"upright on a slope of {np.rad2deg(SLOPE):.0f} deg",
     "tilted": f"tilted by {TILT:g} rad on the level",
 }
-REST = 0.01
-"""Speed below which the object counts as at rest: m/s and rad/s, averaged over the last tenth of the run."""
 
 
 def perform(options: Options) -> Findings:
@@ -68,11 +67,21 @@ def simulate(slope: float, tilt: float, seconds: float) -> Run:
 def _checks(runs: dict[str, Run]) -> list[Check]:
     lean = {name: np.abs(_pitch(one)) for name, one in runs.items()}
     return [
-        below("dropped upright, it stays erect: greatest pitch (deg)", lean["upright"].max(), 0.5),
-        between("on a slight slope it begins to tip: final pitch (deg)", lean["slope"][-1], 0.5, 30.0),
-        below("and balances: speed at the end (m/s, rad/s)", _speed_at_end(runs["slope"]), REST),
-        between(f"tilted by {TILT:g} rad it tips over: final pitch (deg)", lean["tilted"][-1], 60.0, 120.0),
-        below("and stops: speed at the end (m/s, rad/s)", _speed_at_end(runs["tilted"]), REST),
+        below("dropped upright, it stays erect: greatest pitch (deg)", lean["upright"].max(), bar.ERECT),
+        between(
+            "on a slight slope it begins to tip: final pitch (deg)",
+            lean["slope"][-1],
+            bar.BEGINS_TO_TIP,
+            bar.BALANCES_BELOW,
+        ),
+        below("and balances: speed at the end (m/s, rad/s)", _speed_at_end(runs["slope"]), bar.AT_REST),
+        between(
+            f"tilted by {TILT:g} rad it tips over: final pitch (deg)",
+            lean["tilted"][-1],
+            bar.LIES,
+            bar.LIES_AT_MOST,
+        ),
+        below("and stops: speed at the end (m/s, rad/s)", _speed_at_end(runs["tilted"]), bar.AT_REST),
     ]
 
 

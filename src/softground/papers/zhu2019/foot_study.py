@@ -16,8 +16,8 @@ from softground.media.learned import LearnedSpace
 from softground.media.named import DATA, beads
 from softground.media.resistive import Resistive
 from softground.papers.study import Options, Row
-from softground.papers.zhu2019.dem_records import record_again, shipped
-from softground.papers.zhu2019.tracking import Track, recorded, resistive_scale
+from softground.papers.zhu2019.dem_records import UNSEEN, record_again, shipped
+from softground.papers.zhu2019.tracking import Track, errors, recorded, resistive_scale
 from softground.papers.zhu2019.trajectories import TRAJECTORIES
 from softground.runs.figures import COLOURS, STYLE
 
@@ -33,7 +33,7 @@ class BeadGround:
 
 
 def dem_record(trajectory: str, options: Options) -> Recording:
-    """What DEM measured along a trajectory."""
+    """What DEM measured along a trajectory in the bed in which the medium was learned."""
     record = record_again(trajectory) if options.rerun_dem else shipped(trajectory)
     if record is None:
         raise OptionError(f"no DEM record of the {trajectory} trajectory is shipped: make one with --rerun-dem")
@@ -50,6 +50,22 @@ def bead_ground(options: Options) -> BeadGround:
     return BeadGround(
         Resistive(scale), f"resistive force theory with one number fitted to the straight trajectory, {scale:.3f} N/cm3"
     )
+
+
+def in_unseen_beds(trajectory: str, tracks: dict[str, Track]) -> list[Row]:
+    """Errors of tracks along a trajectory in every bed that had no part in learning and of which a record is shipped,
+    beside what grains in the bed of learning err by there: the beds' own differences."""
+    path, time, own = TRAJECTORIES[trajectory](), next(iter(tracks.values())).time, shipped(trajectory)
+    rows: list[Row] = []
+    for seed in UNSEEN:
+        record = shipped(trajectory, seed)
+        if record is None or own is None:
+            continue
+        (_, measured), (_, before) = recorded(record, path, time), recorded(own, path, time)
+        found = {label: errors(track.wrench, measured)["together"] for label, track in tracks.items()}
+        beds = errors(before, measured)["together"]
+        rows.append({"trajectory": trajectory, "bed": seed} | found | {"grains of the bed of learning": beds})
+    return rows
 
 
 def series_rows(track: Track, measured: np.ndarray) -> list[Row]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from softground.media import Medium
+from softground.papers import thresholds as bar
 from softground.papers.study import Check, Findings, Options, Row, Study, Table
 from softground.papers.zhu2019 import push, trot
 from softground.papers.zhu2019.learned_cases import (
@@ -25,11 +26,6 @@ from softground.robots import Robot
 from softground.runs import Run
 from softground.runs.members import runs_on
 from softground.runs.spread import spreads
-
-REAR_SHARE, FRONT_SLIP, SLIP_RATIO = 0.55, 50.0, 0.1
-"""What the push must show, as in `push`: share of the weight on the rear, slip of the front feet (mm), rear / front."""
-DEEPER, SUNK, CLEAR, SPEED = 1.0, 1.0, 20.0, 0.05
-"""What the trot must show, as in `trot`: mm, mm, mm, m/s."""
 
 
 def perform(options: Options) -> Findings:
@@ -129,14 +125,14 @@ def _trouble(one) -> Row:
 
 def push_holds(row: Row) -> bool:
     """Whether only the front feet slip."""
-    shares = row["rear_load_share"] > REAR_SHARE and row["slip_ratio"] < SLIP_RATIO
-    return bool(shares and row["front_slip_mm"] > FRONT_SLIP and not row["fell"])
+    shares = row["rear_load_share"] > bar.ON_THE_REAR and row["slip_ratio"] < bar.ONLY_THEY
+    return bool(shares and row["front_slip_mm"] > bar.FRONT_SLIPS and not row["fell"])
 
 
 def trot_holds(row: Row) -> bool:
     """Whether feet sink and lift as the weight of the body shifts, and the robot walks."""
-    sinks = row["deeper_by_mm"] > DEEPER and row["sunk_in_two_foot_phase_mm"] > SUNK
-    return bool(sinks and row["clearance_mm"] > CLEAR and row["speed_m_s"] > SPEED and not row["fell"])
+    sinks = row["deeper_by_mm"] > bar.DEEPER_ON_TWO and row["sunk_in_two_foot_phase_mm"] > bar.SINKS_ON_TWO
+    return bool(sinks and row["clearance_mm"] > bar.LIFTS_CLEAR and row["speed_m_s"] > bar.WALKS and not row["fell"])
 
 
 def _row(case: Case, row: Row, holds) -> Row:

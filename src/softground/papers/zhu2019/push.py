@@ -10,6 +10,7 @@ from softground.bridges.side_pictures import blank, strip_figure
 from softground.control.foot_motion import move_feet
 from softground.media import Medium
 from softground.media.named import sand
+from softground.papers import thresholds as bar
 from softground.papers.study import Findings, Options, Row, Study, Table, Video, above, below
 from softground.papers.zhu2019.quadruped import STRENGTH, STRENGTH_NOTE, bent
 from softground.robots import Robot
@@ -32,14 +33,22 @@ def perform(options: Options) -> Findings:
     found = {name: metrics_of(one) for name, one in runs.items()}
     rear = found["rear"]
     checks = [
-        above("weight on the rear: share of the rear feet before the push", rear["rear_load_share"], 0.55),
-        above("the front feet slip forward (mm)", rear["front_slip_mm"], 50.0),
-        below("only they: slip of the rear feet / slip of the front feet", rear["slip_ratio"], 0.1),
+        above(
+            "weight on the rear: share of the rear feet before the push",
+            rear["rear_load_share"],
+            bar.ON_THE_REAR,
+        ),
+        above("the front feet slip forward (mm)", rear["front_slip_mm"], bar.FRONT_SLIPS),
+        below("only they: slip of the rear feet / slip of the front feet", rear["slip_ratio"], bar.ONLY_THEY),
     ]
     if "front" in found:
         opposite = found["front"]
         checks.append(
-            above("ours: with the weight on the front the rear feet slip, rear / front", opposite["slip_ratio"], 1.0)
+            above(
+                "ours: with the weight on the front the rear feet slip, rear / front",
+                opposite["slip_ratio"],
+                bar.BETTER,
+            )
         )
     return Findings(
         checks=checks,

@@ -10,6 +10,7 @@ from softground.bridges.side_pictures import blank, strip_figure
 from softground.control.trot import trot
 from softground.media import Medium
 from softground.media.named import sand
+from softground.papers import thresholds as bar
 from softground.papers.study import Findings, Options, Row, Study, Table, Video, above
 from softground.papers.zhu2019.quadruped import STRENGTH, STRENGTH_NOTE, bent
 from softground.robots import Robot
@@ -33,10 +34,22 @@ def perform(options: Options) -> Findings:
     found = metrics_of(late)
     return Findings(
         checks=[
-            above("deeper on two feet: depth of carrying feet, two / four (mm)", found["deeper_by_mm"], 1.0),
-            above("feet sink: growth of depth while two feet carry (mm)", found["sunk_in_two_foot_phase_mm"], 1.0),
-            above("feet lift clear: greatest height of a swinging foot (mm)", found["clearance_mm"], 20.0),
-            above("it walks: forward speed (m/s)", found["speed_m_s"], 0.05),
+            above(
+                "deeper on two feet: depth of carrying feet, two / four (mm)",
+                found["deeper_by_mm"],
+                bar.DEEPER_ON_TWO,
+            ),
+            above(
+                "feet sink: growth of depth while two feet carry (mm)",
+                found["sunk_in_two_foot_phase_mm"],
+                bar.SINKS_ON_TWO,
+            ),
+            above(
+                "feet lift clear: greatest height of a swinging foot (mm)",
+                found["clearance_mm"],
+                bar.LIFTS_CLEAR,
+            ),
+            above("it walks: forward speed (m/s)", found["speed_m_s"], bar.WALKS),
         ],
         metrics=found,
         tables=[

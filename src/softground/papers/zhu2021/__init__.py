@@ -6,14 +6,17 @@ The planner is `softground.planning`. Here is one file a study, and the gaits th
 from softground.papers.zhu2021 import (
     baselines,
     bilevel,
+    discovered,
     flat,
     foot_size,
     learned_ground,
     not_optimised,
     objectives,
+    predicted,
     reinforcement,
     slopes,
     spatial,
+    terrains,
     wavy,
 )
 
@@ -24,12 +27,15 @@ STUDIES = tuple(
         slopes,
         learned_ground,
         wavy,
+        terrains,
         not_optimised,
         baselines,
         reinforcement,
         bilevel,
+        discovered,
         spatial,
         objectives,
+        predicted,
         foot_size,
     )
 )

@@ -14,9 +14,9 @@ from rich.console import Console
 
 from softground.bridges.side_pictures import blank, strip_figure
 from softground.control.posture import hold_posture
+from softground.papers import thresholds as bar
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video, above
 from softground.papers.zhu2021 import gaits
-from softground.papers.zhu2021.table_one import STATED_VELOCITY_ERROR
 from softground.planning import BaseAttitude, BaseHeight, Effort, ForwardSpeed
 from softground.planning.guesses import stance
 from softground.planning.ilqr import Horizon, ShortProblem, receding
@@ -192,8 +192,12 @@ def checks(found: Row) -> list[Check]:
     """What the paper says of it."""
     return [
         Check("it tips over, or sinks to the ground", found["falls"], str(found["falls"]), "True"),
-        above("it shifts the body forward before: way (m)", found["way (m)"], 0.0),
-        above("it follows the speed worse than the planned gait: Mv (m/s)", found["Mv (m/s)"], STATED_VELOCITY_ERROR),
+        above("it shifts the body forward before: way (m)", found["way (m)"], bar.SHIFTS_FORWARD),
+        above(
+            "it follows the speed worse than the planned gait: Mv (m/s)",
+            found["Mv (m/s)"],
+            bar.STATED_VELOCITY_ERROR,
+        ),
     ]
 
 

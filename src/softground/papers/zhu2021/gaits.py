@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from softground.media.named import sand
+from softground.papers import thresholds as bar
 from softground.papers.study import Row, Video
 from softground.papers.zhu2019.quadruped import STRENGTH
 from softground.planning import (
@@ -31,11 +32,9 @@ from softground.simulation import Ground
 from softground.surfaces import Plane, Surface
 
 SPEED = 0.4  # m/s
+EPS = 1.0  # W, smoothing of the ground while planning
 TITLE = "robosimian on sand"
-TOLERANCE = 1e-3
 QUICK_ITERATIONS = 60
-KEPT = 0.9
-"""Share of the planned speed that a gait must keep when replayed."""
 STRENGTH_NOTE = (
     "The sand is resistive force theory of strength 2; of strength 1 it carries RoboSimian's 980 N on four feet at "
     "5.9 cm. The authors doubled their measured sand, which carries at most 920 N."
@@ -82,7 +81,7 @@ class Gait:
     @property
     def walks(self) -> bool:
         """Whether it keeps its speed in the simulator without a fall."""
-        return self.replayed["speed_kept"] >= KEPT and not self.replayed["fell"]
+        return self.replayed["speed_kept"] >= bar.SPEED_KEPT and not self.replayed["fell"]
 
     @property
     def videos(self) -> dict[str, Video]:
@@ -105,12 +104,18 @@ class Gait:
             "iterations": report["iterations"],
             "solve (s)": report["seconds"],
             "compile (s)": report["compile_seconds"],
-            "lifts of each foot": " ".join(map(str, metrics["lifts"])),
+            "lifts of each foot": in_words(metrics["lifts"]),
+            "lifts in the start": in_words(report["start_lifts"]),
             "speed kept in replay": self.replayed["speed_kept"],
             "fell": self.replayed["fell"],
             "speed kept, open loop": self.open_loop["speed_kept"],
             "fell, open loop": self.open_loop["fell"],
         }
+
+
+def in_words(lifts: Sequence[int]) -> str:
+    """Lifts of all feet, for a cell of a table."""
+    return " ".join(map(str, lifts))
 
 
 @cache
@@ -145,7 +150,7 @@ def on_slope(degrees: float, quick: bool = False) -> Gait:
     """The gait on a slope: whole strides, of the library's. In short from a simulated walk, turned."""
     problem = problem_on(slope(degrees), quick)
     if not quick:
-        return _judged(*found_and_replayed(problem, "whole strides", lambda one: steady_gait(one, 1.0), title=TITLE))
+        return found(problem, "whole strides", lambda one: steady_gait(one, EPS))
     if degrees:
         return continued(slope(degrees), flat(quick), quick)
     return planned(problem, "walk", walk_at_speed, stages_of(quick))
@@ -169,5 +174,10 @@ def planned(
     return _judged(*planned_and_replayed(problem, guess_name, guess, stages, title=TITLE, **options))
 
 
-def _judged(found: Plan, again: Run, fingerprint: str) -> Gait:
-    return Gait(found, again, fingerprint, *(json.loads(again.attrs[name]) for name in ("replay", "open_loop")))
+def found(problem: GaitProblem, way: str, find: Callable[[GaitProblem], Plan], **options: Any) -> Gait:
+    """A gait that is found in the way of this name, and its replay (`found_and_replayed`, which has the options)."""
+    return _judged(*found_and_replayed(problem, way, find, title=TITLE, **options))
+
+
+def _judged(plan: Plan, again: Run, fingerprint: str) -> Gait:
+    return Gait(plan, again, fingerprint, *(json.loads(again.attrs[name]) for name in ("replay", "open_loop")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from softground.papers import thresholds as bar
 from softground.papers.study import Check, Findings, Options, Row, Study, Table, Video, above
 from softground.papers.zhu2021 import gaits, slopes
 from softground.papers.zhu2021.pictures import gait_figure
@@ -59,8 +60,12 @@ def measured(problem: GaitProblem, run: Run) -> Row:
 
 def _checks(before: Row, after: Row) -> list[Check]:
     return [
-        above(f"{name}: flat gait over planned gait", before[name] / after[name], 1.0)
-        for name in ("slip (m/m)", "Mv (m/s)", "Mc (1/s)")
+        above(f"{name}: flat gait over planned gait", before[name] / after[name], limit)
+        for name, limit in (
+            ("slip (m/m)", bar.SLIPS_MORE),
+            ("Mv (m/s)", bar.WORSE_SPEED),
+            ("Mc (1/s)", bar.COSTS_MORE),
+        )
     ]
 
 

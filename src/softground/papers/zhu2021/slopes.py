@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from softground.bridges.side_pictures import blank
 from softground.experiments.campaign.working import running_ray
+from softground.papers import thresholds as bar
 from softground.papers.study import Check, Findings, Options, Row, Study, Table
 from softground.papers.zhu2021 import gaits
 from softground.papers.zhu2021.pictures import gait_figure
@@ -17,7 +18,6 @@ from softground.runs.figures import COLOURS, STYLE
 
 QUICK = (-2.5, 2.5)
 SHOWN = (-20.0, 20.0)
-ROWS_TO_MATCH = 12
 
 
 def perform(options: Options) -> Findings:
@@ -81,9 +81,9 @@ def checks(found: dict[float, gaits.Gait]) -> list[Check]:
         and found[slope].metrics["paper_cost"] <= row.cost
         for slope, row in comparable.items()
     )
-    share = min(ROWS_TO_MATCH, len(comparable))
+    share = min(int(bar.ROWS_TO_MATCH), len(comparable))
     return [
-        Check("slopes not solved to 1e-3 (deg)", not unsolved, _listed(unsolved), "none"),
+        Check("slopes not solved to 1e-3 (deg)", not unsolved, listed(unsolved), "none"),
         Check(
             f"rows with Mv and Mc at or below the paper's, of {len(comparable)}",
             matched >= share,
@@ -93,13 +93,13 @@ def checks(found: dict[float, gaits.Gait]) -> list[Check]:
         Check(
             "solved slopes on which the replay loses 10 % of the speed or falls (deg)",
             not still,
-            _listed(still),
+            listed(still),
             "none",
         ),
     ]
 
 
-def _listed(slopes: list[float]) -> str:
+def listed(slopes: list[float]) -> str:
     return ", ".join(f"{slope:g}" for slope in slopes) or "none"
 
 

@@ -36,5 +36,3 @@ SLOPES: dict[float, Printed | None] = {
 WAVY = Printed(0.010, 26.73, 0.51)
 TRACKED_ON_TEN_DEGREES = Printed(0.22, 35.2, float("nan"))
 """The flat gait, tracked on 10 degrees: not optimised there."""
-STATED_VELOCITY_ERROR = 0.0023
-"""Mv on flat sand as the text has it (IV.D); the table says 0.0010."""

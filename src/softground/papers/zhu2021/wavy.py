@@ -10,9 +10,9 @@ from functools import cache
 import numpy as np
 import trimesh
 
-from softground.papers.study import Check, Findings, Options, Study, Table, Video
+from softground.papers import thresholds as bar
+from softground.papers.study import Check, Findings, Options, Study, Table, Video, at_most
 from softground.papers.zhu2021 import gaits
-from softground.papers.zhu2021.flat import at_most
 from softground.papers.zhu2021.pictures import convergence_figure, gait_figure
 from softground.papers.zhu2021.table_one import WAVY
 from softground.surfaces import MeshSurface
@@ -28,11 +28,11 @@ def perform(options: Options) -> Findings:
     printed = {"": "paper", "Mv (m/s)": WAVY.velocity_error, "Mc (1/s)": WAVY.cost, "solve (s)": 3600 * WAVY.hours}
     return Findings(
         checks=[
-            at_most("feasibility", gait.report["violation"], gaits.TOLERANCE),
-            at_most("optimality", gait.report["optimality"], gaits.TOLERANCE),
+            at_most("feasibility", gait.report["violation"], bar.TOLERANCE),
+            at_most("optimality", gait.report["optimality"], bar.TOLERANCE),
             at_most("velocity error Mv (m/s)", gait.metrics["velocity_error"], WAVY.velocity_error),
             at_most("cost Mc (1/s)", gait.metrics["paper_cost"], WAVY.cost),
-            Check("speed kept when replayed, without a fall", gait.walks, kept, f">= {gaits.KEPT:g}"),
+            Check("speed kept when replayed, without a fall", gait.walks, kept, f">= {bar.SPEED_KEPT:g}"),
         ],
         metrics={"metrics": gait.metrics, "replay": gait.replayed, "status": gait.report["status"]},
         tables=[Table("wavy", "Wavy terrain", [printed, {"": "here"} | gait.row()])],
@@ -55,7 +55,12 @@ def perform(options: Options) -> Findings:
 def terrain() -> MeshSurface:
     """Waves along x on top of a block."""
     x = np.arange(ENDS[0], ENDS[1] + FACET / 2, FACET)
-    return MeshSurface(block_below(x, AMPLITUDE * np.sin(2 * np.pi * x / WAVELENGTH)), SPACING)
+    return MeshSurface(block_below(x, waves(x)), SPACING)
+
+
+def waves(x: np.ndarray) -> np.ndarray:
+    """Height at x, m."""
+    return AMPLITUDE * np.sin(2 * np.pi * x / WAVELENGTH)
 
 
 def block_below(x: np.ndarray, height: np.ndarray) -> trimesh.Trimesh:
