@@ -11,9 +11,10 @@ from softground.experiments.learning import Physics
 from softground.experiments.learning.ensemble import beds_of, between_beds, mean_bed
 from softground.experiments.learning.grid import feet_at
 from softground.experiments.learning.validation import normalised_error
+from softground.media import load_medium
 from softground.media.named import DATA
 from softground.robots import Robot
-from softground.robots.shapes import Cylinder
+from softground.robots.shapes import Box, Cylinder
 from softground.runs.members import runs_on
 from softground.simulation import Simulator
 
@@ -24,7 +25,7 @@ ERRORS = {"beads": 0.13, "gravel": 0.3, "beads_cylinder": 0.25, "beads_box": 0.2
 @pytest.mark.parametrize("name", ERRORS)
 def test_a_medium_follows_its_campaign(name):
     """Within what one bed differs from the next (docs/beads.md), and so not to the last newton."""
-    space = media.named_medium(name)
+    space = load_medium(DATA / f"{name}.json")
     beds = beds_in(DATA / name, seeds=(1, 2, 3) if name == "beads" else (1,))
     grid = mean_bed(beds_of(beds))
     assert (grid.foot, grid.kind) == (space.foot, space.kind)
@@ -74,6 +75,12 @@ def test_other_feet_are_refused():
         media.beads().for_foot(Cylinder(0.02, 0.1), planar=True)
     with pytest.raises(MediumError, match="planar"):
         media.beads().for_foot(Cylinder(0.05, 0.25), planar=False)
+    flat = Box(0.12, 0.08, 0.03)  # however high
+    assert media.beads_box().for_foot(flat, planar=False).kind == "spatial"
+    with pytest.raises(MediumError, match="load it without planar"):
+        media.beads_box().for_foot(flat, planar=True)
+    with pytest.raises(MediumError, match=r"learned with Cylinder.*the robot's foot is Box"):
+        media.beads_cylinder().for_foot(flat, planar=False)
 
 
 def test_beads_say_by_what_they_may_be_wrong():

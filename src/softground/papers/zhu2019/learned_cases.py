@@ -1,7 +1,7 @@
 """Learned ground under robots of papers: the measured sand where its file is at hand, and what is shipped.
 
-RoboSimian weighs 980 N. Four of its feet carry at most 920 N in the measured sand, at 5 cm, and each 370 N in beads, at
-18 cm: on ground of strength 1 it can stand or step as far as what it carries and stands on lets it. Three remedies are
+RoboSimian weighs 980 N. Four of its feet carry at most 920 N in the measured sand, at 5 cm, and each 450 N in beads, at
+24 cm: on ground of strength 1 it can stand or step as far as what it carries and stands on lets it. Three remedies are
 compared. Two change the robot, and so what is physical; one, that of zhu2021, multiplies the data.
 """
 
