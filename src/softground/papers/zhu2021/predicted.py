@@ -18,9 +18,8 @@ from softground.papers.zhu2021 import gaits
 from softground.planning import GaitProblem, Plan, Trajectory, near_stages, solve, walking_problem
 from softground.planning.guesses import turned
 from softground.planning.library import Command, Library, shipped
-from softground.planning.moves import within_limits
 from softground.planning.regression import StrideRegression, features_of
-from softground.planning.strides import stride_problem
+from softground.planning.strides import possible, stride_problem
 from softground.planning.transcription import Transcription
 from softground.runs.verdict import wilson
 from softground.simulation import Ground
@@ -102,7 +101,7 @@ def parted(library: Library) -> tuple[Library, list[tuple[Command, float, Trajec
 def predicted(regression: StrideRegression, command: Command) -> Corrected:
     """What the regression says of a command, within the robot's limits, corrected."""
     problem = problem_of(command)
-    stride = within_limits(problem.robot, regression(features_of(problem)))
+    stride = possible(problem.robot, regression(features_of(problem)))
     rates = np.clip(stride.v, -problem.limits.speed, problem.limits.speed)
     return corrected(problem, stride._replace(v=rates))
 
