@@ -82,7 +82,8 @@ class TrackState(eqx.Module):
         """Hold a plan in steps of `time_step` (s); `gains`: of the PD control, see `control.posture.pd_gains`, with a
         lower frequency for robots in space."""
         robot, trajectory = plan.problem.robot, plan.trajectory
-        gains = gains if robot.planar else {"frequency": YIELDING} | gains
+        if not robot.planar:
+            gains.setdefault("frequency", YIELDING)
         fine = trajectory.refined(round(trajectory.dt / time_step))
         kp, kd = pd_gains(robot, trajectory.q[0], **gains)
         # Whatever the plan's own form and eps: a blurred ground is one that a foot may find a little higher or lower.
