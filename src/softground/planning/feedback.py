@@ -19,7 +19,7 @@ Between knots the gain is that of the step, the deviation that of the moment; to
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import equinox as eqx
 import jax
@@ -82,14 +82,15 @@ class TrackState(eqx.Module):
         """Hold a plan in steps of `time_step` (s); `gains`: of the PD control, see `control.posture.pd_gains`, with a
         lower frequency for robots in space."""
         robot, trajectory = plan.problem.robot, plan.trajectory
-        held: dict[str, Any] = ({} if robot.planar else {"frequency": YIELDING}) | gains
+        if not robot.planar:
+            gains.setdefault("frequency", YIELDING)
         fine = trajectory.refined(round(trajectory.dt / time_step))
-        kp, kd = pd_gains(robot, trajectory.q[0], **held)
+        kp, kd = pd_gains(robot, trajectory.q[0], **gains)
         # Whatever the plan's own form and eps: a blurred ground is one that a foot may find a little higher or lower.
         step, push = linearised(plan.problem, trajectory, walking_eps(robot), kp, kd)
         state_cost, torque_cost = costs_of(robot, tolerances or Tolerances())
         return cls(
-            TrackJoints.of(robot, fine, time_step, **held),
+            TrackJoints.of(robot, fine, time_step, **gains),
             fine.q,
             fine.v,
             np.asarray(regulator(step, push, state_cost, torque_cost)),
