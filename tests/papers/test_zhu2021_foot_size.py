@@ -82,7 +82,7 @@ def failed(found: list[foot_size.Tried]) -> list[str]:
 
 def test_checks_hold_on_a_parabola_and_can_fail():
     """J = 1 + (size - 1.05)^2: slopes that are not its own, or a stride that is not solved, are named."""
-    right = [solved(size, 1 + (size - 1.05) ** 2, *[2 * (size - 1.05)] * 2) for size in (1.0, 1.1, 1.05)]
+    right = [solved(x, 1 + (x - 1.05) ** 2, 2 * (x - 1.05), 2 * (x - 1.05)) for x in (1.0, 1.1, 1.05)]
     assert not failed(right)
     off = replace(right[0], slope=right[0].slope + 0.1)
     assert [name.split(":")[0] for name in failed([off, *right[1:]])] == [
