@@ -267,10 +267,11 @@ class Children:
             *(move(self.robot, parent) for move in (moves[number % 2 :: 2] if chosen else moves)),
         ]
         knots = known[0].trajectory.knots
-        return [first_knots(_possible(self.robot, stride), knots) for stride in found]
+        return [first_knots(possible(self.robot, stride), knots) for stride in found]
 
 
-def _possible(robot: Robot, stride: Trajectory) -> Trajectory:
+def possible(robot: Robot, stride: Trajectory) -> Trajectory:
+    """The stride with its joints within their limits."""
     return stride._replace(q=within_limits(robot, stride.q))
 
 

@@ -67,9 +67,8 @@ class Discovered:
         solved = {f"lifts, {way}": gaits.in_words(whole(stride).metrics.lifts) for way, stride in self.first.items()}
         costs = {f"cost, {way}": whole(stride).report.objective for way, stride in self.first.items()}
         found = {"cost, with a search": self.gait.report["objective"]}
-        return (
-            {"start": self.label, "lifts before": gaits.in_words(self.lifts)} | solved | costs | found | self.gait.row()
-        )
+        start = {"start": self.label, "lifts in the start": gaits.in_words(self.lifts)}
+        return start | solved | costs | found | self.gait.row() | start
 
 
 def perform(options: Options) -> Findings:

@@ -27,8 +27,8 @@ def perform(options: Options) -> Findings:
             gaits.STRENGTH_NOTE,
             gaits.COST_NOTE,
             gaits.UNITS_NOTE,
-            "The start is a walk simulated at 500 Hz, not a trot in place; the paper says that its results are "
-            "sensitive to it, and so are ours: from a trot in place feet partly drag.",
+            "The start is a stride of the library, whose feet lift already, repeated; the paper says that its results "
+            "are sensitive to their start, a trot in place, and so are ours: see `zhu2021/discovered`.",
             "No splines on the feet: the gait is smooth without them.",
         ],
     )

@@ -19,7 +19,7 @@ from softground.planning import GaitProblem, Plan, Trajectory, near_stages, solv
 from softground.planning.guesses import turned
 from softground.planning.library import Command, Library, shipped
 from softground.planning.regression import StrideRegression, features_of
-from softground.planning.strides import stride_problem
+from softground.planning.strides import possible, stride_problem
 from softground.planning.transcription import Transcription
 from softground.runs.verdict import wilson
 from softground.simulation import Ground
@@ -99,9 +99,11 @@ def parted(library: Library) -> tuple[Library, list[tuple[Command, float, Trajec
 
 
 def predicted(regression: StrideRegression, command: Command) -> Corrected:
-    """What the regression says of a command, corrected."""
+    """What the regression says of a command, within the robot's limits, corrected."""
     problem = problem_of(command)
-    return corrected(problem, regression(features_of(problem)))
+    stride = possible(problem.robot, regression(features_of(problem)))
+    rates = np.clip(stride.v, -problem.limits.speed, problem.limits.speed)
+    return corrected(problem, stride._replace(v=rates))
 
 
 def from_nearest(library: Library, command: Command) -> Corrected:
