@@ -39,6 +39,9 @@ CAMPAIGNS = {"beads": "beads", "gravel": "gravel", "beads_cylinder": "spatial/cy
 """Shipped name of a campaign, and where it is made."""
 BEDS = {"beads": (1, 2, 3), "gravel": (1,), "beads_cylinder": (1,), "beads_box": (1,)}
 """Beds that are learned from; others are too incomplete and judge what was learned."""
+METHODS = {"gravel": "physics"}
+"""Where not the best by cross-validation: feet stand above gravel's data, which begin at 0.12 m, and there theory is
+the better guide (beads at 0.06 m from those below: physics errs by 0.19 in one bed, thin plates by 0.39)."""
 MATERIALS = ("beads", "gravel")
 DIGITS = 8  # of the coefficients that are shipped
 REPEATS = 10  # of random halves
@@ -49,7 +52,7 @@ def report(name: str, folder: Path, ship: bool) -> None:
     hours = sum(run.seconds for run in runs.values()) / 3600
     known = beds_in(folder, seeds=BEDS[name])
     print_pairs(name, {"runs": len(runs), "core-hours": f"{hours:.2f}", "beds learned from": len(known)})
-    learned = learn(known[0], further=known[1:])
+    learned = learn(known[0], METHODS.get(name, "auto"), further=known[1:])
     print_rows("normalised errors", error_rows(learned))
     print_pairs("trust", trust_rows(learned) | {"configurations": str(learned.configurations)})
     beds = beds_of(known)

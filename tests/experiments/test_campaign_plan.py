@@ -1,5 +1,7 @@
 """Which runs a campaign makes, in which order, under which names."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -41,6 +43,10 @@ def test_mirrors_in_space():
     counts = [len(grid.measured_directions(Pose(0.05, *lean))) for lean in ((0, 0), (0.3, 0), (0.3, np.pi / 4))]
     assert counts[0] < counts[1] < counts[2] == 85
     assert grid.own_mirrors(Pose(0.05, 0.3, np.round(np.pi / 2, 6))) == [0]
+    fewer = replace(grid, directions="spatial61")
+    assert len(fewer.twists()) == 61
+    assert all(np.any(np.all(np.isclose(twist, grid.twists()), axis=1)) for twist in fewer.twists())
+    assert [len(fewer.measured_directions(Pose(0.05, *lean))) for lean in ((0, 0), (0.3, 0))] == [23, 37]
 
 
 def test_runs_at_the_surface_are_not_made():

@@ -7,9 +7,10 @@ import pytest
 from softground import media
 from softground.errors import MediumError, OptionError
 from softground.experiments.campaign import beds_in
-from softground.experiments.learning import Physics
+from softground.experiments.learning import Physics, cross_validated, learning_curve, leave_one_out
 from softground.experiments.learning.ensemble import beds_of, between_beds, mean_bed
 from softground.experiments.learning.grid import feet_at
+from softground.experiments.learning.report import PUBLISHED
 from softground.experiments.learning.validation import normalised_error
 from softground.media import load_medium
 from softground.media.named import DATA
@@ -20,6 +21,12 @@ from softground.simulation import Simulator
 
 ERRORS = {"beads": 0.13, "gravel": 0.3, "beads_cylinder": 0.25, "beads_box": 0.25}
 """Of the medium on the beds that it was learned from: about the difference of two beds where there is one only."""
+
+
+def test_half_of_the_beads_teach_physics_what_thin_plates_need_all_for():
+    grid = mean_bed(beds_of(beds_in(DATA / "beads")))
+    half = learning_curve([Physics()], grid, [0.5], repeats=10)["physics"][0.5]
+    assert half < cross_validated(PUBLISHED, grid, leave_one_out(grid))
 
 
 @pytest.mark.parametrize("name", ERRORS)

@@ -5,6 +5,7 @@ import pytest
 
 from softground.experiments.campaign import collect
 from softground.media import beads
+from softground.papers.study import Options
 from softground.papers.zhu2019 import learned_ground
 from softground.papers.zhu2019.databases import BEADS
 from softground.papers.zhu2019.learned_cases import cases, learned_medium
@@ -56,3 +57,13 @@ def test_a_robot_that_is_set_down_sinks_deeper_than_it_could_stand_and_less_than
     load = row["rear_load_share"] * own.robot.weight / 2
     assert 1.0 < row["rear_depth_mm"] / 1e3 / (load / (force / 0.18)) < 2.0
     assert row["front_depth_mm"] < row["rear_depth_mm"]
+
+
+@pytest.mark.slow
+def test_members_of_the_ensemble_give_intervals():
+    tables = learned_ground._on_members(Options(quick=True, members=3))
+    assert [table.name for table in tables] == ["push_members", "trot_members"]
+    for row in tables[0].rows:
+        low, high = row["rear_depth_mm"].split("(")[1].rstrip(")").split(" to ")
+        assert float(low) < float(high)
+    assert learned_ground._on_members(Options(quick=True)) == []

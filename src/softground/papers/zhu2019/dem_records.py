@@ -1,7 +1,7 @@
 """What our DEM recorded along the trajectories: shipped as small tables, or recorded again.
 
-Beds are those of `DemRig()` (beads of zhu2019 but for their modulus). `media.beads()` was learned in that of seed 1,
-in which the memory of the ground was identified too; others had no part in either. Wrenches are on the foot, at the
+Beds are those of `DemRig()` (beads of zhu2019 but for their modulus). `media.beads()` was learned in smaller ones; in
+that of seed 1 the memory of the ground was identified, and others had no part in either. Wrenches are on the foot, at the
 sole's centre, in the surface frame. A table has a comment line with where it comes from.
 """
 
@@ -22,9 +22,9 @@ from softground.whole_file import write_whole
 FOLDER = files("softground") / "papers" / "data"
 COLUMNS = "time_s,fx_n,fz_n,ty_nm"
 SEED = 1
-"""Of the bed in which was learned."""
+"""Of the bed in which memory was identified."""
 UNSEEN = (13, 14)
-"""Of beds that had no part in learning."""
+"""Of beds that had no part in learning or identifying."""
 
 
 def path_of(trajectory: str, seed: int = SEED) -> Path:

@@ -54,7 +54,7 @@ def bead_ground(options: Options) -> BeadGround:
 
 def in_unseen_beds(trajectory: str, tracks: dict[str, Track]) -> list[Row]:
     """Errors of tracks along a trajectory in every bed that had no part in learning and of which a record is shipped,
-    beside what grains in the bed of learning err by there: the beds' own differences."""
+    beside what grains of the first bed err by there: the beds' own differences."""
     path, time, own = TRAJECTORIES[trajectory](), next(iter(tracks.values())).time, shipped(trajectory)
     rows: list[Row] = []
     for seed in UNSEEN:
@@ -64,7 +64,7 @@ def in_unseen_beds(trajectory: str, tracks: dict[str, Track]) -> list[Row]:
         (_, measured), (_, before) = recorded(record, path, time), recorded(own, path, time)
         found = {label: errors(track.wrench, measured)["together"] for label, track in tracks.items()}
         beds = errors(before, measured)["together"]
-        rows.append({"trajectory": trajectory, "bed": seed} | found | {"grains of the bed of learning": beds})
+        rows.append({"trajectory": trajectory, "bed": seed} | found | {"grains of bed 1": beds})
     return rows
 
 
