@@ -9,11 +9,11 @@ from softground.experiments.protocol import Recording
 from softground.experiments.trajectory import FootTrajectory
 from softground.papers.report import write_report
 from softground.papers.study import Options
-from softground.papers.zhu2019 import concavity, drop, foot_curved, learning, slide, trot
+from softground.papers.zhu2019 import concavity, drop, foot_curved, foot_study, learning, slide, trot
 from softground.papers.zhu2019.databases import MEASURED_SAND, resistive_database
-from softground.papers.zhu2019.dem_records import read_record, write_record
+from softground.papers.zhu2019.dem_records import read_record, shipped, write_record
 from softground.papers.zhu2019.foot_straight import dissipation_errors
-from softground.papers.zhu2019.tracking import errors
+from softground.papers.zhu2019.tracking import Track, errors, recorded
 from softground.papers.zhu2019.trajectories import TRAJECTORIES
 
 QUICK = Options(quick=True)
@@ -129,6 +129,19 @@ def test_records_survive_a_file(tmp_path):
     back = read_record(path)
     np.testing.assert_allclose(back.time, np.arange(5.0))
     np.testing.assert_allclose(back.wrench, wrench, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["straight", "curved"])
+def test_beds_that_had_no_part_in_learning_are_judged(name):
+    """What is that bed's own wrench errs by nothing there; beds differ by a sixth, as grains a fifth of the foot do."""
+    trajectory, record = TRAJECTORIES[name](), shipped(name, 13)
+    assert record is not None
+    time = np.linspace(0.0, trajectory.duration, 200)
+    track = Track(time, trajectory.at(time), recorded(record, trajectory, time)[1], True)
+    (row,) = foot_study.in_unseen_beds(name, {"itself": track})
+    assert row["bed"] == 13
+    assert row["itself"] == pytest.approx(0.0, abs=1e-12)
+    assert 0.05 < row["grains of the bed of learning"] < 0.3
 
 
 def test_errors_are_normalised():
