@@ -1,8 +1,8 @@
 """What our DEM recorded along the trajectories: shipped as small tables, or recorded again.
 
 Beds are those of `DemRig()` (beads of zhu2019 but for their modulus). `media.beads()` was learned in smaller ones; in
-that of seed 1 the memory of the ground was identified, and others had no part in either. Wrenches are on the foot, at the
-sole's centre, in the surface frame. A table has a comment line with where it comes from.
+that of seed 1 the memory of the ground was identified, and others had no part in either. Wrenches are on the foot, at
+the sole's centre, in the surface frame. A table has a comment line with where it comes from.
 """
 
 from __future__ import annotations
