@@ -17,6 +17,7 @@ from softground.planning import programs, transcription
 from softground.planning.blocks import Block, Pattern, generic
 from softground.planning.costs import ForwardSpeed
 from softground.planning.dynamics.bilevel import Bilevel
+from softground.planning.dynamics.closed_form import ClosedForm
 from softground.planning.guesses import random_unknowns
 from softground.planning.kept_programs import Kept
 from softground.planning.layout import Layout
@@ -186,3 +187,14 @@ def test_generic_surface_has_no_zeros():
     stirred = generic({"ground": Plane(), "other": np.zeros(1)})
     assert all((np.asarray(leaf) != 0).all() for leaf in jax.tree.leaves(stirred["ground"]))
     assert not stirred["other"].any()
+
+
+def test_no_native_code_is_made_of_a_table_of_heights():
+    """LLVM would take minutes for its copies; of formulas it is made as before."""
+    problem = replace(foot_problem(), knots=20)
+    field = HeightField(np.zeros((81, 41)), spacing=0.1, origin=(-4.0, -2.0))
+    for surface, worth in ((Plane(), True), (field, False)):
+        sampled = replace(problem, ground=Ground(problem.ground.medium, surface))
+        layout = Layout.of(sampled.robot, sampled.knots, 3)
+        block = ClosedForm(sampled.robot, sampled.ground, sampled.dt, 0.5).block(layout)
+        assert block.worth_native_code is worth

@@ -36,6 +36,9 @@ T = TypeVar("T")
 
 #: Places from which on making native code of a curvature takes less time than it saves.
 NATIVE_FROM = 15
+MOST_NUMBERS = 1000
+"""Of a leaf of a surface in native code, which has a copy of them for each direction: of the samples of a mesh LLVM's
+simplifications had not come to an end after seven minutes of processor time."""
 UNEVEN = 1e-3
 """Relative (and absolute) size of the noise on a surface's parameters that makes it generic."""
 
@@ -125,7 +128,14 @@ class Block(eqx.Module):
     def worth_native_code(self) -> bool:
         """Whether its curvature is needed at so many places that native code of it pays."""
         own = type(self).all_curvatures_along is not Block.all_curvatures_along  # which has a way of its own
-        return not (own or self.linear or len(self.columns) < NATIVE_FROM)
+        return not (own or self.linear or len(self.columns) < NATIVE_FROM or self._sampled)
+
+    @property
+    def _sampled(self) -> bool:
+        """Whether it holds a surface that is a table of samples, and no formula."""
+        is_surface = lambda node: isinstance(node, Surface)  # noqa: E731
+        surfaces = [node for node in jax.tree.leaves(self, is_leaf=is_surface) if is_surface(node)]
+        return any(np.size(leaf) > MOST_NUMBERS for leaf in jax.tree.leaves(surfaces))
 
     def all_curvatures_along(
         self, z, eps, multipliers, direction: Float[Array, " width"], native: bool = False
