@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import softground.planning.library as library
 import softground.planning.search as searching
 from softground.errors import FileFormatError
 from softground.media.named import sand
@@ -134,6 +135,14 @@ def test_a_library_is_built_from_the_nearest_and_goes_on_where_it_stopped(tmp_pa
     assert again.serves(problem)
     assert not replace(again, robot="another").serves(problem)
     assert not again.serves(replace(problem, dt=0.04))
+
+
+def test_starts_come_from_all_files_of_a_robot_the_nearest_first(monkeypatch):
+    problem = foot_problem()  # 0.1 m/s, strength 1
+    empty = Library.empty(problem.robot, problem.ground)
+    files = [empty.grown(Command(speed, 0.0, 1.0), 1.0, stride_of(speed)) for speed in (0.4, 0.2, 0.6)]
+    monkeypatch.setattr(library, "shipped", lambda: files)
+    assert [command.speed for command, _ in near(problem, 0.0)] == [0.2, 0.4]
 
 
 def test_files_that_are_no_libraries_are_refused(tmp_path):

@@ -154,15 +154,15 @@ def shipped() -> tuple[Library, ...]:
 
 
 def near(problem: GaitProblem, slope: float) -> list[tuple[Command, Trajectory]]:
-    """Entries of the shipped libraries near what a problem asks for on a slope (rad), the nearest first.
+    """Entries of all shipped libraries near what a problem asks for on a slope (rad), the nearest first.
 
     Strides of another medium are starts too, where there are none of the problem's: those of the usual strength.
     """
     asked = command_of(problem, slope)
     fitting = [one for one in shipped() if one.fits(problem) and one.entries]
-    own = next((found for one in fitting if one.serves(problem) and (found := one.near(asked))), None)
-    if own is not None:
-        return own
+    own = [entry for one in fitting if one.serves(problem) for entry in one.near(asked)]
+    if own:
+        return sorted(own, key=lambda entry: entry[0].apart(asked))
     elsewhere = (one.near(asked._replace(strength=one.usual_strength)) for one in fitting if not one.serves(problem))
     return next((found for found in elsewhere if found), [])
 

@@ -123,7 +123,7 @@ def from_known(one: GaitProblem, known: tuple[Command, Trajectory], angle: float
     """A stride on a slope (rad) from that of another command: at once where that is near, else at its own slope first,
     then from slope to slope."""
     command, trajectory = known
-    if one.robot.planar and abs(angle - command.slope) <= TURNED:
+    if one.robot.planar and 0 < abs(angle - command.slope) <= TURNED:
         start = turned(one.robot, trajectory, angle - command.slope)
         found = solve(_on_slope(one, angle), start, stages=near_stages(eps), progress=False)
         if closed(found):
