@@ -38,14 +38,16 @@ def error_on(name: str, simulator):
     trajectory = TRAJECTORIES[name]()
     time = DT * np.arange(round(trajectory.duration / DT))
     _, measured = recorded(dem_record(name, Options()), trajectory, time)
-    strength = simulator.feet_medium.ground.strength
+    strength = simulator.ground.medium.ground.strength
     start = simulator.initial_state(trajectory.corners()[0], trajectory.velocities()[0])
 
     def simulate(numbers):
         changed = eqx.tree_at(
-            lambda sim: [getattr(sim.feet_medium, field) for field in NAMES[:5]] + [sim.feet_medium.ground.strength],
+            lambda sim: (
+                [getattr(sim.ground.medium, field) for field in NAMES[:5]] + [sim.ground.medium.ground.strength]
+            ),
             simulator,
-            [value * jnp.ones(1) for value in numbers[:5]] + [numbers[5] * strength],
+            [*numbers[:5], numbers[5] * strength],
         )
         return records_along(changed, trajectory, start)[1]
 
