@@ -141,7 +141,7 @@ def test_beds_that_had_no_part_in_learning_are_judged(name):
     (row,) = foot_study.in_unseen_beds(name, {"itself": track})
     assert row["bed"] == 13
     assert row["itself"] == pytest.approx(0.0, abs=1e-12)
-    assert 0.05 < row["grains of the bed of learning"] < 0.3
+    assert 0.05 < row["grains of bed 1"] < 0.3
 
 
 def test_errors_are_normalised():

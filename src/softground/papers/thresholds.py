@@ -102,3 +102,7 @@ SLOPES_WITHIN = Threshold(
     0.005, "of the cost per size: how far slopes may be from those by solving again on either side"
 )
 PREDICTED_WITHIN = Threshold(0.002, "share of the cost by which a change that slopes predict may miss that solved for")
+PREDICTED_SOLVED = Threshold(0.9, "share of predicted strides that are solved: what plain commands are asked for, too")
+NEARER = Threshold(
+    0.5, "share of predicted strides that are nearer to a solution than the nearest entry: more often than not"
+)

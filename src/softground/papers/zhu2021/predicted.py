@@ -28,8 +28,6 @@ from softground.surfaces import Plane
 HELD_OUT, SEED = 0.2, 19
 """Share of the entries that are held out, and the seed that says which."""
 QUICK = 2
-SOLVED = 0.9
-"""Share of the predicted strides that are to be solved."""
 PREDICTED, NEAREST = "prediction", "nearest entry"
 
 
@@ -157,8 +155,8 @@ def checks(found: list[dict[str, Corrected]]) -> list[Check]:
     share = np.mean([one[PREDICTED].solved for one in found])
     nearer = np.mean([one[PREDICTED].violations[0] < one[NEAREST].violations[0] for one in found])
     return [
-        above("share of predicted strides that are solved", float(share), SOLVED),
-        above("share of predicted strides with less violation than the nearest entry's", float(nearer), 0.5),
+        above("share of predicted strides that are solved", float(share), bar.PREDICTED_SOLVED),
+        above("share of predicted strides with less violation than the nearest entry's", float(nearer), bar.NEARER),
     ]
 
 
