@@ -103,6 +103,4 @@ SLOPES_WITHIN = Threshold(
 )
 PREDICTED_WITHIN = Threshold(0.002, "share of the cost by which a change that slopes predict may miss that solved for")
 PREDICTED_SOLVED = Threshold(0.9, "share of predicted strides that are solved: what plain commands are asked for, too")
-NEARER = Threshold(
-    0.5, "share of predicted strides that are nearer to a solution than the nearest entry: more often than not"
-)
+NEARER = Threshold(0.5, "share of predicted strides nearer to a solution than the nearest entry: more often than not")
