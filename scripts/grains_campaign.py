@@ -4,9 +4,9 @@
 
 The same runs as two commands `softground acquire --rig dem --medium beads|gravel --grid beads --seeds 1,2,3` with the
 settings below, in another order, so that a part of them is of use: tilts of 0, 0.5 and 1 rad at all depths in all beds
-of both materials, then variants of single choices (convergence.csv), then the other tilts. Only wrenches are kept
-(packed.csv). Stop it at any moment and give it again, here or on another machine: it goes on. --known names folders in
-which runs of these campaigns lie already, DIR/beads and DIR/gravel.
+of both materials, then variants of single choices and directions between the 26 (convergence.csv), then the other
+tilts. Only wrenches are kept (packed.csv). Stop it at any moment and give it again, here or on another machine: it goes
+on. --known names folders in which runs of these campaigns lie already, DIR/beads and DIR/gravel.
 """
 
 import argparse
@@ -21,6 +21,8 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from softground.experiments.campaign.manifest import Manifest
 from softground.experiments.campaign.options import read_grid
@@ -95,6 +97,19 @@ def variant_jobs() -> list[Job]:
     ]
 
 
+def direction_jobs() -> list[Job]:
+    """Directions between the 26, of zhu2019's set of 58: does what was learned from 26 know them?"""
+    grid = replace(GRID, directions="58", depths=(0.12, 0.24), tilts=(0.0, 0.5))
+    known = GRID.twists()
+    runs = [
+        run
+        for run in grid.runs()
+        if run.pose in (Pose(0.12), Pose(0.24), Pose(0.12, 0.5))
+        and not np.isclose(known, run.motion.twist, rtol=0, atol=1e-6).all(axis=1).any()
+    ]
+    return [Job(material, "58 directions", rig_of(material), run) for run in runs for material in MATERIALS]
+
+
 def straight(run: Run) -> bool:
     """Down or level, without turning."""
     vx, _, vz, *turn = (abs(value) > 1e-9 for value in run.motion.twist)
@@ -105,7 +120,7 @@ def jobs() -> list[Job]:
     coarse, fine = (
         coarse_first([pose for pose in GRID.poses() if (pose.tilt in COARSE) is first]) for first in (True, False)
     )
-    return campaign_jobs(coarse) + variant_jobs() + campaign_jobs(fine)
+    return campaign_jobs(coarse) + variant_jobs() + direction_jobs() + campaign_jobs(fine)
 
 
 class Results:
