@@ -38,6 +38,7 @@ MATERIALS = ("beads", "gravel")
 GRID: Grid = read_grid("beads", seeds="1,2,3")
 COARSE = (0.0, 0.5, 1.0)  # rad, tilts that are measured in all beds before anything else
 CONTAINER, APPROACH = Container(0.5, 0.34, 0.35), 1.0
+FEW_POSES = (Pose(0.12), Pose(0.24), Pose(0.12, 0.5))  # in which choices and further directions are tried
 SAVED_EVERY = 10.0  # s
 
 
@@ -88,12 +89,11 @@ def variant_jobs() -> list[Job]:
         ("beads", "modulus 1e8 Pa", replace(beads, grains=replace(beads.grains, modulus=1e8)), GRID, (1, 2)),
         ("gravel", "modulus 1e8 Pa", replace(gravel, grains=replace(gravel.grains, modulus=1e8)), GRID, (1, 2)),
     ]
-    poses = [Pose(0.12), Pose(0.24), Pose(0.12, 0.75)]
     return [
         Job(material, name, rig, run)
         for material, name, rig, grid, seeds in variants
-        for run in replace(grid, seeds=seeds, depths=(0.12, 0.24), tilts=(0.0, 0.75)).runs()
-        if run.pose in poses and straight(run)
+        for run in replace(grid, seeds=seeds, depths=(0.12, 0.24), tilts=(0.0, 0.5)).runs()
+        if run.pose in FEW_POSES and straight(run)
     ]
 
 
@@ -104,8 +104,7 @@ def direction_jobs() -> list[Job]:
     runs = [
         run
         for run in grid.runs()
-        if run.pose in (Pose(0.12), Pose(0.24), Pose(0.12, 0.5))
-        and not np.isclose(known, run.motion.twist, rtol=0, atol=1e-6).all(axis=1).any()
+        if run.pose in FEW_POSES and not np.isclose(known, run.motion.twist, rtol=0, atol=1e-6).all(axis=1).any()
     ]
     return [Job(material, "58 directions", rig_of(material), run) for run in runs for material in MATERIALS]
 
