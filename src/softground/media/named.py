@@ -110,9 +110,9 @@ def beads(strength: float = 1.0, *, eps: float = DEFAULT_EPS) -> LearnedSpace:
 
 
 def gravel(strength: float = 1.0, *, eps: float = DEFAULT_EPS) -> LearnedSpace:
-    """Heavy stones of 1 cm radius that hardly roll, learned like `beads`, from one bed: for the same robots.
+    """Heavy stones of 1 cm radius that hardly roll, learned like `beads`, from two beds: for the same robots.
 
-    Known from 0.12 m down (docs/beads.md). strength: factor on all forces. eps: temperature, W.
+    strength: factor on all forces. eps: temperature, W.
 
     >>> import softground as sg
     >>> sg.media.gravel().kind
