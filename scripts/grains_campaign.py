@@ -4,9 +4,9 @@
 
 The same runs as two commands `softground acquire --rig dem --medium beads|gravel --grid beads --seeds 1,2,3` with the
 settings below, in another order, so that a part of them is of use: tilts of 0, 0.5 and 1 rad at all depths in all beds
-of both materials, then variants of single choices (convergence.csv), then the other tilts. Only wrenches are kept
-(packed.csv). Stop it at any moment and give it again, here or on another machine: it goes on. --known names folders in
-which runs of these campaigns lie already, DIR/beads and DIR/gravel.
+of both materials, then variants of single choices and directions between the 26 (convergence.csv), then the other
+tilts. Only wrenches are kept (packed.csv). Stop it at any moment and give it again, here or on another machine: it goes
+on. --known names folders in which runs of these campaigns lie already, DIR/beads and DIR/gravel.
 """
 
 import argparse
@@ -22,6 +22,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from softground.experiments.campaign.manifest import Manifest
 from softground.experiments.campaign.options import read_grid
 from softground.experiments.campaign.packing import FILE, PackedRun, read_packed, write_packed
@@ -36,6 +38,7 @@ MATERIALS = ("beads", "gravel")
 GRID: Grid = read_grid("beads", seeds="1,2,3")
 COARSE = (0.0, 0.5, 1.0)  # rad, tilts that are measured in all beds before anything else
 CONTAINER, APPROACH = Container(0.5, 0.34, 0.35), 1.0
+FEW_POSES = (Pose(0.12), Pose(0.24), Pose(0.12, 0.5))  # in which choices and further directions are tried
 SAVED_EVERY = 10.0  # s
 
 
@@ -86,13 +89,24 @@ def variant_jobs() -> list[Job]:
         ("beads", "modulus 1e8 Pa", replace(beads, grains=replace(beads.grains, modulus=1e8)), GRID, (1, 2)),
         ("gravel", "modulus 1e8 Pa", replace(gravel, grains=replace(gravel.grains, modulus=1e8)), GRID, (1, 2)),
     ]
-    poses = [Pose(0.12), Pose(0.24), Pose(0.12, 0.75)]
     return [
         Job(material, name, rig, run)
         for material, name, rig, grid, seeds in variants
-        for run in replace(grid, seeds=seeds, depths=(0.12, 0.24), tilts=(0.0, 0.75)).runs()
-        if run.pose in poses and straight(run)
+        for run in replace(grid, seeds=seeds, depths=(0.12, 0.24), tilts=(0.0, 0.5)).runs()
+        if run.pose in FEW_POSES and straight(run)
     ]
+
+
+def direction_jobs() -> list[Job]:
+    """Directions between the 26, of zhu2019's set of 58: does what was learned from 26 know them?"""
+    grid = replace(GRID, directions="58", depths=(0.12, 0.24), tilts=(0.0, 0.5))
+    known = GRID.twists()
+    runs = [
+        run
+        for run in grid.runs()
+        if run.pose in FEW_POSES and not np.isclose(known, run.motion.twist, rtol=0, atol=1e-6).all(axis=1).any()
+    ]
+    return [Job(material, "58 directions", rig_of(material), run) for run in runs for material in MATERIALS]
 
 
 def straight(run: Run) -> bool:
@@ -105,7 +119,7 @@ def jobs() -> list[Job]:
     coarse, fine = (
         coarse_first([pose for pose in GRID.poses() if (pose.tilt in COARSE) is first]) for first in (True, False)
     )
-    return campaign_jobs(coarse) + variant_jobs() + campaign_jobs(fine)
+    return campaign_jobs(coarse) + variant_jobs() + direction_jobs() + campaign_jobs(fine)
 
 
 class Results:

@@ -44,7 +44,7 @@ def test_json_is_one_document_and_nothing_else(tmp_path):
     command = [
         sys.executable,
         "-m",
-        "softground.cli",
+        "softground",
         "simulate",
         "foot",
         *SLOPE,

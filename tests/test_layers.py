@@ -27,6 +27,7 @@ LAYERS = [
     {"bridges"},
     {"bench", "papers", "demo"},
     {"cli"},
+    {"__main__"},
 ]
 #: Methods that hand what they belong to to a layer above: `Simulator.run`, `Run.video`, `Run.view` and `Plan.view`.
 UPWARD = {("simulation", "runs"), ("runs", "bridges"), ("planning", "bridges")}

@@ -136,7 +136,7 @@ def test_killed_campaign_goes_on(tmp_path, workers, unbroken):
     if workers > 1:
         pytest.importorskip("ray", reason="needs softground[cluster]")
     options = ["--grid", "0.04x0.3", "--set", f"samples={LONG_RECORDS}", "--out", str(tmp_path)]
-    command = [sys.executable, "-m", "softground.cli", "acquire", "-q", "--workers", str(workers), *options]
+    command = [sys.executable, "-m", "softground", "acquire", "-q", "--workers", str(workers), *options]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 120

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -137,3 +138,12 @@ def test_a_guess_that_is_a_gait_already_is_not_lost(plan, monkeypatch):
     assert again.report.violation <= 1e-3
     np.testing.assert_allclose(again.trajectory.q, guess.q, atol=1e-12)
     assert again.report.optimality < 0.1
+
+
+def test_a_spare_stage_runs_where_the_one_before_did_not_end_at_a_solution():
+    problem = foot_problem()
+    short, spare = replace(STAGES[0], iterations=2), replace(STAGES[1], spare=True)
+    for first, count in ((short, 2), (replace(STAGES[0], optimality=1e-3), 1)):
+        found = solve(problem, level_flight(problem), stages=(first, spare), progress=False)
+        assert len(found.report.stages) == count
+        assert found.report.status == "converged"

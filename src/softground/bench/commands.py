@@ -80,7 +80,7 @@ def _answer_of(*arguments: str) -> tuple[dict[str, Any] | None, float, str]:
     """What a command of softground's prints as JSON (None where it prints none), its processor time (s), and the last
     line of its troubles."""
     before = _children_seconds()
-    line = [sys.executable, "-m", "softground.cli", *arguments, "--json"]
+    line = [sys.executable, "-m", "softground", *arguments, "--json"]
     try:
         done = subprocess.run(line, capture_output=True, text=True, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:

@@ -24,7 +24,14 @@ from softground.planning.plan import Plan, load_motion
 from softground.planning.problem import GaitProblem, walking_problem
 from softground.planning.size import walking_eps
 from softground.planning.solve import solve
-from softground.planning.stages import Stage, bilevel_stages, near_stages, neighbour_stages, standard_stages
+from softground.planning.stages import (
+    Stage,
+    bilevel_stages,
+    near_stages,
+    neighbour_stages,
+    spare_stages,
+    standard_stages,
+)
 from softground.planning.steady import can_repeat, steady_gait
 from softground.planning.strides import stride
 from softground.planning.trajectory import Trajectory
@@ -178,7 +185,7 @@ def stages_from(
     if form is Bilevel:
         return bilevel_stages(eps, near=near)
     if near and not on_plane:  # laid over it, the gait is not so near
-        return neighbour_stages(eps)
+        return (*neighbour_stages(eps), *spare_stages(eps))
     return near_stages(eps) if near else standard_stages(eps)
 
 

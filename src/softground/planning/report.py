@@ -27,6 +27,10 @@ class StageReport:
     callback_calls: dict[str, int]
     history: list[tuple[float, float, float]] = field(repr=False)  # objective, violation, optimality
 
+    def within(self, feasibility: float, optimality: float) -> bool:
+        """Whether its end is a solution to these tolerances."""
+        return self.violation <= feasibility and self.optimality <= optimality
+
 
 @dataclass(frozen=True)
 class Report:

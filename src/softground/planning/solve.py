@@ -76,6 +76,8 @@ def solve(
         for number, stage in enumerate(stages):
             if saved is not None and number < saved.stage:
                 continue
+            if stage.spare and reports and reports[-1].within(feasibility, optimality):
+                continue
             started = time.perf_counter()
             if stage.coarse not in transcriptions:
                 same = stage.coarse == 1
@@ -287,7 +289,7 @@ def _report(
 ) -> Report:
     last = stages[-1]
     feasible = last.violation <= feasibility
-    solved = feasible and last.optimality <= optimality
+    solved = last.within(feasibility, optimality)
     status = "interrupted" if interrupted else "converged" if solved else "feasible" if feasible else "failed"
     return Report(
         status,

@@ -1,5 +1,0 @@
-"""python -m softground.cli"""
-
-from softground.cli import app
-
-app()
