@@ -1,7 +1,6 @@
 """Answers of docs/from_mujoco.md and from_playground.md to what people ask, where no other test shows them."""
 
 import jax
-import jax.numpy as jnp
 import mujoco
 import numpy as np
 import pytest
@@ -47,11 +46,11 @@ def test_gradients_go_through_steps_of_an_environment():
 
     @jax.jit
     def worth(action):
-        state, total = start, jnp.zeros(())
-        for _ in range(3):
+        def step(state, _):
             state = env.step(state, action)
-            total += state.reward
-        return total
+            return state, state.reward
+
+        return jax.lax.scan(step, start, None, length=3)[1].sum()
 
     action, h = np.array([0.3, -0.2, 0.1]), 1e-5
     found = jax.jit(jax.grad(worth))(action)

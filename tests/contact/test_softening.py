@@ -96,11 +96,16 @@ def test_softened_forces_are_those_of_the_softened_potential(medium):
     """s Phi(u / s), by JAX's derivatives of it."""
     simulator = Simulator(Robot.load("foot"), medium)
     state = simulator.initial_state(height=-0.03)
-    (group,) = simulator.problem(state, Control(jnp.zeros(3))).contacts
+
+    @jax.jit
+    def forces(twists, s):
+        (group,) = simulator.problem(state, Control(jnp.zeros(3))).contacts
+        potential = lambda u: s * group.potential(u / s)  # noqa: E731
+        return *group.response(twists, s), -jax.grad(potential)(twists), jax.hessian(potential)(twists)
+
     twists = jnp.array([[1e-5, -2e-5, 3e-5]])  # where the ground at its temperature of 1 mW is round
     for s in (1.0, 30.0):
-        potential = lambda u, s=s: s * group.potential(u / s)  # noqa: E731
-        wrench, rate = group.response(twists, s)
-        np.testing.assert_allclose(wrench, -jax.grad(potential)(twists), rtol=1e-9, atol=1e-9)
-        second = jax.hessian(potential)(twists)[0, :, 0, :]
+        wrench, rate, first, second = forces(twists, s)
+        np.testing.assert_allclose(wrench, first, rtol=1e-9, atol=1e-9)
+        second = second[0, :, 0, :]
         np.testing.assert_allclose(rate[0], second, rtol=1e-8, atol=1e-9 * float(jnp.abs(second).max()))

@@ -186,7 +186,7 @@ def test_a_task_brings_its_ranges_to_its_own_ground_and_to_no_other():
         (lambda: make(FOOT, "sand", {"strength": (2, 1)}), "low first"),
         (lambda: make(FOOT, "sand", {"strength": "much"}), "must be a number or two"),
         (lambda: sg.envs.Task(**{**vars(FOOT), "rewards": {"fame": 1.0}}), "unknown reward 'fame'"),
-        (lambda: ENV.step(ENV.reset(KEYS[0]), jnp.zeros(5)), r"must have shape \(3,\).*jax.vmap"),
+        (lambda: ENV.step(jax.jit(ENV.reset)(KEYS[0]), jnp.zeros(5)), r"must have shape \(3,\).*jax.vmap"),
     ],
 )
 def test_mistakes_are_named(make_it, message):

@@ -22,6 +22,7 @@ LENGTH, WIDTH = 0.19, 0.09
 RECTANGLE = Box(LENGTH, WIDTH, 0.02)
 
 WRENCH = jax.jit(lemma.wrench)
+REGRESSOR = jax.jit(lemma.regressor)
 RATE = jax.jit(lemma.wrench_rate)
 
 
@@ -83,7 +84,7 @@ def test_wrench_is_the_regressor_times_the_parameters(name):
     sole = patch(SOLES[name])
     for seed in range(3):
         rest, foot, twist = motion(np.random.default_rng(seed))
-        by_regressor = lemma.regressor(sole, rest, foot, twist) @ np.array([K, B])
+        by_regressor = REGRESSOR(sole, rest, foot, twist) @ np.array([K, B])
         close(by_regressor, np.asarray(WRENCH(sole, K, B, rest, foot, twist)), 1e-13)
 
 

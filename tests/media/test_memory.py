@@ -32,8 +32,9 @@ def down(medium: Remembering, speed: float) -> np.ndarray:
 
 def test_fresh_ground_is_the_ground_itself(medium):
     foot = foot_at(0.03)
-    law = medium.law(foot, medium.initial_memory(foot), 0.002)
-    for found, expected in zip(*map(jax.tree.leaves, (law, medium.ground.law(foot, (), 0.002))), strict=True):
+    remembering = jax.jit(lambda foot: medium.law(foot, medium.initial_memory(foot), 0.002))(foot)
+    plain = jax.jit(lambda foot: medium.ground.law(foot, (), 0.002))(foot)
+    for found, expected in zip(*map(jax.tree.leaves, (remembering, plain)), strict=True):
         np.testing.assert_allclose(found, expected)
 
 

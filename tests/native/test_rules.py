@@ -1,14 +1,15 @@
 """Algebra on scalars: each rule where it applies, and all of them against plain arithmetic on random expressions."""
 
 import math
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softground.native.arithmetic import MEANING, kind_of_result
-from softground.native.program import Compute, Constant, Value
-from softground.native.rules import RULES
+from softground.native.program import OPERATIONS, Compute, Constant, Value
+from softground.native.rule_table import NUMBER, RULES
 from softground.native.scalars import Builder
 
 #: What an expression of x, y (floats), b (a flag) and constants becomes.
@@ -80,6 +81,42 @@ def test_a_rule(expression, simpler):
 
 def test_every_operation_with_rules_has_a_case():
     assert {expression[0] for expression, _ in CASES} == set(RULES)
+
+
+def operands(build: Builder) -> dict[str, list]:
+    """By kind: names, constants, and what each operation makes of them."""
+    names = {"x": Value("float"), "y": Value("float"), "b": Value("bool"), "c": Value("bool")}
+    x, y, b, c = names.values()
+    of_flags = [
+        build.compute("select", b, build.float(1.0), build.float(2.0)),
+        build.compute("select", b, x, y),
+        build.compute("float_of_bool", b),
+    ]
+    one = [build.compute(name, x) for name in ("neg", "abs", "sqrt", "exp")]
+    two = [build.compute(name, x, y) for name in ("add", "sub", "mul", "div", "min", "max")]
+    two += [build.compute(name, x, build.float(3.0)) for name in ("mul", "min", "max")]
+    numbers = [build.float(number) for number in (0.0, 1.0, -3.0, 4.0, math.inf, -math.inf)]
+    flags = [b, c, build.compute("not", b), build.compute("or", b, c), *(build.constant(f, "bool") for f in (0, 1))]
+    whole = [Value("int"), build.compute("int_of_bool", b), *(build.constant(k, "int") for k in (0, 1, -3))]
+    return {"float": [x, y, *one, *two, *of_flags, *numbers], "bool": flags, "int": whole}
+
+
+@pytest.mark.parametrize("operation", RULES)
+def test_a_rule_that_is_not_tried_would_not_apply(operation):
+    build = Builder(64)
+    by_kind = operands(build)
+    kinds = (
+        ("bool",) if operation in ("and", "or", "xor", "not") else ("int",) if "int" in operation else ("float", "int")
+    )
+    count = OPERATIONS[operation]
+    for kind in (*kinds, "bool") if count == 3 else kinds:
+        choices = [by_kind[kind]] * min(count, 2)
+        for arguments in product(*([by_kind["bool"]] if count == 3 else []), *choices):
+            forms = tuple(build.form(x) for x in arguments)
+            alike = count > 1 and arguments[-1] is arguments[-2]
+            for rule, condition in RULES[operation]:
+                if forms.count(NUMBER) < count and not condition(forms, alike):
+                    assert rule(build, *arguments) is None, (rule.__name__, forms)
 
 
 def test_whether_a_number_is_one_is_not_simplified():

@@ -1,5 +1,8 @@
 """The stutter jump: its claims in the quick form, and heights against an explicit integration written separately."""
 
+from functools import cache
+from typing import NamedTuple
+
 import jax
 import numpy as np
 import pytest
@@ -24,8 +27,39 @@ def friction(speed: float) -> np.ndarray:
     return steady_wrenches(medium, stutter.FOOT, True, DEPTHS, upright, twist)[:, 2]
 
 
+class Moving(NamedTuple):
+    """Heights (m) and speeds (m/s) upwards of the motor and the foot, and the greatest height of the motor so far."""
+
+    motor: float
+    foot: float
+    v_motor: float
+    v_foot: float
+    highest: float
+
+
 def explicit(pause: float, hop: float, added: float, drag: float) -> float:
-    """Rise of the motor, m: motor and rod, spring, foot and cone of grains as ordinary differential equations.
+    """Rise of the motor, m: motor and rod, spring, foot and cone of grains as ordinary differential equations."""
+
+    def stroke(t: float) -> float:
+        first = min(max(t / stutter.HOP_TIME, 0.0), 1.0)
+        second = min(max((t - stutter.HOP_TIME - pause) / stutter.PUSH_TIME, 0.0), 1.0)
+        return hop * (1 - np.cos(2 * np.pi * first)) / 2 + stutter.PUSH * (1 - np.cos(np.pi * second)) / 2
+
+    times = np.arange(0.0, 0.45, STEP)  # the jump is over then
+    strokes = np.array([stroke(t) for t in times[::20]])
+    rest = settled(added, drag)
+    return integrated(rest, np.interp(times, times[::20], strokes), added, drag).highest - rest.motor
+
+
+@cache
+def settled(added: float, drag: float) -> Moving:
+    """Before the stroke, after the time that the study gives it."""
+    start = Moving(0.2, 0.0, 0.0, 0.0, -1.0)
+    return integrated(start, np.zeros(round(SETTLE / STEP)), added, drag)._replace(highest=-1.0)
+
+
+def integrated(start: Moving, strokes: np.ndarray, added: float, drag: float) -> Moving:
+    """Later by as many steps as the motor's stroke (m) has entries.
 
     While the foot goes down at v the ground pushes with friction(z) + drag + d(m v)/dt, m(z) the mass of the cone;
     the sole is never pulled; while it rises its walls are rubbed.
@@ -38,19 +72,10 @@ def explicit(pause: float, hop: float, added: float, drag: float) -> float:
         i = int(z / spacing)
         return table[i] + (z / spacing - i) * (table[i + 1] - table[i])
 
-    def stroke(t: float) -> float:
-        first = min(max(t / stutter.HOP_TIME, 0.0), 1.0)
-        second = min(max((t - stutter.HOP_TIME - pause) / stutter.PUSH_TIME, 0.0), 1.0)
-        return hop * (1 - np.cos(2 * np.pi * first)) / 2 + stutter.PUSH * (1 - np.cos(np.pi * second)) / 2
-
-    times = np.arange(-SETTLE, 0.45, STEP)  # the jump is over then
-    strokes = np.array([stroke(t) for t in times[::20]])
-    strokes = np.interp(times, times[::20], strokes)
     speeds = np.gradient(strokes, STEP)
     pulls = np.gradient(speeds, STEP)
-    motor, foot, v_motor, v_foot = 0.2, 0.0, 0.0, 0.0
-    rest, highest = None, -1.0
-    for t, s, ds, dds in zip(times.tolist(), strokes.tolist(), speeds.tolist(), pulls.tolist(), strict=True):
+    motor, foot, v_motor, v_foot, highest = start
+    for s, ds, dds in zip(strokes.tolist(), speeds.tolist(), pulls.tolist(), strict=True):
         stretch, rate = foot - (motor - 0.2 - s), v_foot - (v_motor - ds)
         pull = SPRING * stretch + DAMPER * rate
         a_motor = (ROD * dds + pull) / (MOTOR + ROD) - GRAVITY
@@ -71,11 +96,8 @@ def explicit(pause: float, hop: float, added: float, drag: float) -> float:
         v_foot += STEP * a_foot
         motor += STEP * v_motor
         foot += STEP * v_foot
-        if t < 0:
-            rest = motor
-        highest = max(highest, motor) if t > 0 else -1.0
-    assert rest is not None
-    return highest - rest
+        highest = max(highest, motor)
+    return Moving(motor, foot, v_motor, v_foot, highest)
 
 
 @pytest.mark.parametrize("ground", ["friction", "and added mass x 2.7"])

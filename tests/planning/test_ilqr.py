@@ -29,8 +29,13 @@ def test_one_sweep_solves_a_linear_problem():
     matrix = np.concatenate([(weight[..., None] * forced).reshape(-1, LENGTH), np.sqrt(0.1) * np.eye(LENGTH)])
     target = -np.concatenate([(weight * free).reshape(-1), np.zeros(LENGTH)])
     expected = np.linalg.lstsq(matrix, target, rcond=None)[0]
-    plan = rolled_out(linear(), jnp.asarray(START), jnp.zeros((LENGTH, 1)))
-    found = improved(linear(), plan._replace(damping=jnp.asarray(0.0)))
+
+    @jax.jit
+    def swept(start, controls):
+        plan = rolled_out(linear(), start, controls)
+        return improved(linear(), plan._replace(damping=jnp.asarray(0.0)))
+
+    found = swept(START, np.zeros((LENGTH, 1)))
     np.testing.assert_allclose(found.controls[:, 0], expected, atol=1e-10)
     assert float(found.cost) == pytest.approx(np.square(matrix @ expected - target).sum(), rel=1e-10)
 
@@ -44,14 +49,14 @@ def pendulum() -> ShortProblem:
 
 def test_sweeps_reach_a_stationary_point_and_never_raise_the_cost():
     problem, start = pendulum(), jnp.zeros(2)
-    plan = rolled_out(problem, start, jnp.zeros((20, 1)))
+    plan = jax.jit(lambda controls: rolled_out(problem, start, controls))(jnp.zeros((20, 1)))
     sweep = jax.jit(lambda plan: improved(problem, plan))
     costs = [float(plan.cost)]
     for _ in range(20):
         plan = sweep(plan)
         costs.append(float(plan.cost))
     assert (np.diff(costs) <= 0).all()
-    slope = jax.grad(lambda controls: rolled_out(problem, start, controls).cost)(plan.controls)
+    slope = jax.jit(jax.grad(lambda controls: rolled_out(problem, start, controls).cost))(plan.controls)
     assert float(jnp.abs(slope).max()) < 1e-6
 
 
@@ -60,6 +65,8 @@ def test_receding_horizon_holds_the_pendulum():
     end, states, controls = walk(Horizon.at(jnp.zeros(2), jnp.zeros((20, 1))))
     assert states.shape == (60, 2)
     np.testing.assert_array_equal(end.state, states[-1])
-    replayed = jax.lax.scan(lambda x, u: 2 * (pendulum().step(x, u),), jnp.zeros(2), controls)[1]
+    replayed = jax.jit(
+        lambda controls: jax.lax.scan(lambda x, u: 2 * (pendulum().step(x, u),), jnp.zeros(2), controls)
+    )(controls)[1]
     np.testing.assert_allclose(states, replayed, atol=1e-9)
     assert float(states[-1, 0]) == pytest.approx(0.8, abs=0.05)

@@ -48,7 +48,7 @@ def solved(controller):
 
 def at_row(controller, row):
     every, reference = controller.every, controller.reference
-    return reference.goal(row, every, STEPS), reference.guess(row, every, STEPS)
+    return jax.jit(lambda row: (reference.goal(row, every, STEPS), reference.guess(row, every, STEPS)))(row)
 
 
 @pytest.mark.parametrize(("steps", "live"), [(3, 3), (5, 4)])
@@ -136,33 +136,45 @@ def test_on_the_plan_the_answer_is_the_plan(controller, solved):
     np.testing.assert_allclose(found.push, 0.0, atol=1e-2)  # N m, of 100
 
 
-@pytest.mark.parametrize("strength", [1.0, 1.6])
-def test_off_the_plan_the_answer_is_the_optimum_of_another_solver(controller, solved, strength):
-    """SciPy's SLSQP on all unknowns at once, with derivatives by forward differentiation."""
+@pytest.fixture(scope="module")
+def by_row(controller):
+    """What is asked of a horizon from a start, as functions of all unknowns in a row."""
     horizon, (goal, guess) = controller.horizon, at_row(controller, 15)
-    start = goal.state[0] + jnp.array([0.0, 0.005, 0.02, 0.15, -0.1, 0.0])
-    found, _ = solved(strength, goal, guess, start, 60)
     sizes = np.cumsum([guess.state[1:].size, guess.twist.size])
 
-    def unpacked(z):
+    def unpacked(z, start):
         state, twist, push = jnp.split(z, sizes)
         state = jnp.concatenate([start[None], state.reshape(STEPS, -1)])
         return Guess(state, twist.reshape(guess.twist.shape), push.reshape(guess.push.shape), guess.gain)
 
+    def rows(z, start, strength):
+        return horizon.rows(strength, goal, unpacked(z, start)).ravel()
+
+    return SimpleNamespace(
+        cost=jax.jit(jax.value_and_grad(lambda z, start, _: horizon.cost(goal, unpacked(z, start)))),
+        rows=jax.jit(rows),
+        slope=jax.jit(jax.jacfwd(rows)),
+        merit=jax.jit(lambda z, start, strength: horizon.merit(strength, goal, unpacked(z, start))),
+    )
+
+
+@pytest.mark.parametrize("strength", [1.0, 1.6])
+def test_off_the_plan_the_answer_is_the_optimum_of_another_solver(controller, solved, by_row, strength):
+    """SciPy's SLSQP on all unknowns at once, with derivatives by forward differentiation."""
+    goal, guess = at_row(controller, 15)
+    start = goal.state[0] + np.array([0.0, 0.005, 0.02, 0.15, -0.1, 0.0])
+    found, _ = solved(strength, goal, guess, start, 60)
     packed = lambda one: np.concatenate([one.state[1:].ravel(), one.twist.ravel(), one.push.ravel()])  # noqa: E731
-    cost = jax.jit(jax.value_and_grad(lambda z: horizon.cost(goal, unpacked(z))))
-    rows = jax.jit(lambda z: horizon.rows(strength, goal, unpacked(z)).ravel())
-    slope = jax.jit(jax.jacfwd(lambda z: horizon.rows(strength, goal, unpacked(z)).ravel()))
     best = minimize(
-        cost, packed(guess), jac=True, method="SLSQP", constraints={"type": "eq", "fun": rows, "jac": slope},
+        by_row.cost, packed(guess), (start, strength), jac=True, method="SLSQP",
+        constraints={"type": "eq", "fun": by_row.rows, "jac": by_row.slope, "args": (start, strength)},
         options={"maxiter": 200, "ftol": 1e-12},
     )  # fmt: skip
     assert best.success
-    assert np.abs(rows(packed(found))).max() < 1e-4
-    assert horizon.cost(goal, found) == pytest.approx(best.fun, rel=1e-3)
-    assert horizon.merit(strength, goal, found) < 0.5 * horizon.merit(
-        strength, goal, guess._replace(state=guess.state.at[0].set(start))
-    )
+    z = packed(found)
+    assert np.abs(by_row.rows(z, start, strength)).max() < 1e-4
+    assert by_row.cost(z, start, strength)[0] == pytest.approx(best.fun, rel=1e-3)
+    assert by_row.merit(z, start, strength) < 0.5 * by_row.merit(packed(guess), start, strength)
 
 
 def test_while_it_is_walked_the_strength_of_the_ground_is_found_out(plan, controller):

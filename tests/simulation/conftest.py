@@ -1,7 +1,13 @@
 """Tests of steps that are marked `by_both_backends` run twice: with steps by XLA, and with native ones.
 
-SOFTGROUND_BACKEND=native pytest tests/simulation     runs the others with native steps, too
+The others take native ones, which are made once for all programs that hold the same step; that they are those of XLA
+is seen in `test_native_step.py`.
+
+SOFTGROUND_BACKEND=xla pytest tests/simulation     runs the others with steps by XLA
 """
+
+import os
+from importlib.util import find_spec
 
 import pytest
 
@@ -12,6 +18,15 @@ from softground.simulation.simulator import BACKEND_VARIABLE
 def pytest_generate_tests(metafunc):
     if metafunc.definition.get_closest_marker("by_both_backends"):
         metafunc.parametrize("backend_of_steps", ["xla", "native"], indirect=True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def native_steps():
+    """The backend of simulators that nobody chooses one for."""
+    with pytest.MonkeyPatch.context() as patch:
+        if BACKEND_VARIABLE not in os.environ and find_spec("llvmlite") is not None:
+            patch.setenv(BACKEND_VARIABLE, "native")
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -123,9 +123,18 @@ def _simulator(robot_name: str, medium: str, dt: float, slope: float, backend) -
     return Simulator(robot(robot_name), Ground(ground_medium(medium), Plane(slope)), dt, backend=backend)
 
 
-@eqx.filter_jit
 def step(sim: Simulator, state: State, control=None):
+    return _stepped(sim, state, _given(sim, control))
+
+
+@eqx.filter_jit
+def _stepped(sim: Simulator, state: State, control):
     return sim.step(state, control)
+
+
+def _given(sim: Simulator, control):
+    """No control is no torque, by the program for torques."""
+    return jnp.zeros(sim.robot.nu) if control is None else control
 
 
 #: Steps in a piece of a run: runs of all lengths are put together from one program.
@@ -133,21 +142,14 @@ PIECE = 10
 
 
 def rollout(sim: Simulator, state: State, control, steps: int):
-    """`sim.rollout`, piece by piece."""
-    records = []
-    for length in [PIECE] * (steps // PIECE) + [steps % PIECE] * (steps % PIECE > 0):
-        state, record = _rolled(sim, state, control, length)
-        records.append(record)
-    return state, jax.tree.map(lambda *parts: np.concatenate(parts), *records)
-
-
-@eqx.filter_jit
-def _rolled(sim: Simulator, state: State, control, steps: int):
-    return sim.rollout(state, control, steps)
+    """The state after so many steps, and their records: `sim.rollout`, by the program of `trajectory`."""
+    states, records = trajectory(sim, state, control, steps)
+    return jax.tree.map(lambda x: jnp.asarray(x[steps]), states), records
 
 
 def trajectory(sim: Simulator, state: State, control, steps: int):
     """States (steps + 1 of them, the memory of the ground included) and records."""
+    control = _given(sim, control)
     states, records = [jax.tree.map(lambda x: x[None], state)], []
     for _ in range(-(-steps // PIECE)):
         state, passed, record = _traced(sim, state, control)

@@ -137,7 +137,7 @@ def test_bodies_clear_of_the_ground_change_nothing():
     plain, whole = (Robot.load("robosimian", contacts=contacts) for contacts in ("feet", "all"))
     finals = []
     for robot in (plain, whole):
-        simulator = Simulator(robot, media.foam(), DT)
+        simulator = Simulator(robot, media.foam(), DT, backend="xla")
         finals.append(rollout(simulator, simulator.initial_state(height=0.01), 50)[0])
     np.testing.assert_allclose(finals[0].q, finals[1].q, atol=1e-12)
 

@@ -18,6 +18,11 @@ THING = """<mujoco><compiler angle="radian" inertiafromgeom="false"/>
 <site name="toe" type="sphere" size="0.01" pos="0 0 5"/>{geom}</body></worldbody></mujoco>"""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def native_steps():
+    """Drops choose their backend."""
+
+
 @pytest.mark.parametrize(
     ("geom", "height", "expected"),
     [

@@ -116,24 +116,28 @@ def test_derivatives_are_those_of_the_step_in_jax():
         changed = eqx.tree_at(lambda s: s.ground.medium.strength, simulator, strength)
         return changed.rollout(eqx.tree_at(lambda s: s.v, start, v), None, 100)[0].q
 
-    v = jnp.array([0.3, -0.5, 0.4])
+    def derived(derivative, simulator):
+        here = (jnp.array([0.3, -0.5, 0.4]), jnp.asarray(1.3))
+        return jax.jit(derivative(lambda *a: reached(simulator, *a), (0, 1)))(*here)
+
+    native, xla = simulators
+    wanted = derived(jax.jacfwd, xla)
     for derivative in (jax.jacfwd, jax.jacrev):
-        found, wanted = (
-            jax.jit(derivative(lambda *a, sim=sim: reached(sim, *a), (0, 1)))(v, jnp.asarray(1.3)) for sim in simulators
-        )
-        for one, other in zip(found, wanted, strict=True):
+        for one, other in zip(derived(derivative, native), wanted, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-12)
 
 
 def test_second_derivatives():
-    simulators = both(robot("foot"), media.sand())
-    start = simulators[0].initial_state(height=-0.01)
-    found, wanted = (
-        jax.jit(jax.hessian(lambda v, sim=sim: sim.step(eqx.tree_at(lambda s: s.v, start, v))[0].v.sum()))(
+    """Of native steps, forwards over backwards; of XLA's forwards over forwards."""
+    native, xla = both(robot("foot"), media.sand())
+    start = native.initial_state(height=-0.01)
+
+    def derived(derivative, simulator):
+        return jax.jit(derivative(lambda v: simulator.step(eqx.tree_at(lambda s: s.v, start, v))[0].v.sum()))(
             jnp.array([0.3, -0.5, 0.4])
         )
-        for sim in simulators
-    )
+
+    found, wanted = derived(jax.hessian, native), derived(lambda f: jax.jacfwd(jax.jacfwd(f)), xla)
     np.testing.assert_allclose(found, wanted, rtol=1e-7, atol=1e-9)
 
 
@@ -200,7 +204,8 @@ def test_a_large_controller_stays_outside_of_native_code():
     assert jnp.isfinite(jax.jit(lambda s: rollout_batch(simulator, s, policy, 3))(states).q).all()
 
 
-def test_long_runs_are_native_and_short_ones_are_not():
+def test_long_runs_are_native_and_short_ones_are_not(monkeypatch):
+    monkeypatch.delenv(steps.BACKEND_VARIABLE, raising=False)
     simulator = Simulator(robot("foot"), media.sand())
     assert simulator.for_steps(1000).backend == "xla"
     assert simulator.for_steps(steps.PAYS_FROM).backend == "native"

@@ -64,14 +64,14 @@ def test_centre_of_mass_of_robosimian_falls_freely():
 # -- runs and batches ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "medium"), [*(("foot", medium) for medium in MEDIA), ("robosimian", "sand")])
+@pytest.mark.parametrize(("name", "medium"), [("foot", "sand"), ("foot", "visco_elastic"), ("robosimian", "sand")])
 def test_rollout_is_repeated_steps(name, medium):
     sim = simulator(name, medium)
     state = first = sim.initial_state(height=-0.002)
     control = hold(sim) if name == "robosimian" else None
     for _ in range(10):
         state, record = step(sim, state, control)
-    end, records = rollout(sim, first, control, 10)
+    end, records = eqx.filter_jit(lambda state: sim.rollout(state, control, 10))(first)
     # One program or another: rounding, and the solver's tolerance of 1e-12 J on 100 kg.
     np.testing.assert_allclose(end.v, state.v, atol=1e-8)
     np.testing.assert_allclose(records.wrench_world[-1], record.wrench_world, rtol=1e-5, atol=1e-4)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -110,6 +111,7 @@ MEANING: dict[str, Callable[..., Number]] = {
 }
 
 
+@cache
 def kind_of_result(operation: str, kinds: tuple[Kind, ...]) -> Kind:
     """Kind of what an operation makes of arguments of these kinds."""
     if operation in COMPARISONS:

@@ -59,6 +59,9 @@ class _Marks:
 
     def _enter(self, block: Block, around: tuple[Statement, ...]) -> None:
         for statement in block:
+            if type(statement) is Compute:
+                self._makers[statement.result] = statement, 0
+                continue
             self._makers.update((x, (statement, k)) for k, x in enumerate(made(statement)))
             if isinstance(statement, While):
                 self._makers.update((x, (statement, k)) for k, x in enumerate(statement.variables))

@@ -4,7 +4,7 @@ Results may differ from the operation's own by rounding, by the sign of a zero, 
 zero, x - x is zero). But nothing here hides the question whether a number is finite: x == x is not simplified.
 
 A rule takes the arguments and gives the simpler operand, or None where it does not apply. Rules of commutative
-operations are tried with both orders of the arguments, so each is written for one.
+operations are tried with both orders of the arguments, so each is written for one (`rule_table.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from softground.native.scalars import Builder
 
 Result = Operand | None
-COMMUTATIVE = frozenset({"add", "mul", "min", "max", "and", "or", "xor", "eq", "ne"})
 
 
 def is_number(x: Operand, number: float) -> bool:
@@ -291,33 +290,3 @@ def choose_flags(build: Builder, flag: Operand, x: Operand, y: Operand) -> Resul
 def float_of_flag(build: Builder, x: Operand) -> Result:
     inner = build.arguments_of(x, "int_of_bool")
     return build.compute("float_of_bool", inner[0]) if inner else None
-
-
-RULES: dict[str, tuple[Callable[..., Result], ...]] = {
-    "add": (add_zero, add_negative, add_itself),
-    "sub": (subtract_zero, subtract_from_zero, subtract_itself, subtract_negative, subtract_from_negative),
-    "neg": (negate_negative, negate_difference),
-    "mul": (
-        multiply_zero,
-        multiply_one,
-        multiply_negative_constant,
-        multiply_constants,
-        multiply_negative,
-        multiply_flag,
-        multiply_regrouped,
-    ),
-    "div": (divide_zero, divide_by_integer_one, divide_by_constant, divide_by_root, divide_negative),
-    "abs": (absolute_of_negative,),
-    "min": (same, least_of_infinity, least_above),
-    "max": (same, greatest_of_infinity, greatest_below),
-    "and": (both_known, same),
-    "or": (either_known, same),
-    "xor": (differ_known,),
-    "not": (not_not,),
-    "lt": (less_than_itself, absolute_below_zero, compare_choice("lt")),
-    "le": (compare_choice("le"),),
-    "eq": (compare_choice("eq"),),
-    "ne": (compare_choice("ne"),),
-    "select": (choose_known, choose_same, choose_by_opposite, choose_flags),
-    "float_of_int": (float_of_flag,),
-}

@@ -2,7 +2,7 @@
 
 A region is a block under construction with what is known in it. Asking for an operation that the region or one around
 it has already done gives the value that is there (hash consing), so common subexpressions are shared, but never from a
-block that may not have run. Operations on constants are done at once, and `rules.py` simplifies the rest.
+block that may not have run. Operations on constants are done at once, and the rules simplify the rest.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from softground.native.program import (
     Value,
     While,
 )
-from softground.native.rules import COMMUTATIVE, RULES
+from softground.native.rule_table import COMMUTATIVE, NUMBER, Form, rules_for
 
 KINDS: dict[str, Kind] = {"float32": "float", "float64": "float", "int32": "int", "int64": "int", "bool": "bool"}
 #: Arrays of operands, of NumPy's dtype object: shapes are kept while a program is made.
@@ -69,6 +69,7 @@ class Builder:
         self.memory: dict[Operand, LocalArray] = {}  # arrays that are changed in place, by what stands for them
         self._constants: dict[Any, Constant] = {}
         self._definitions: dict[Value, Compute] = {}
+        self._made_by: dict[Operand, str] = {}  # the operation of each definition
         self._lifted: dict[int, tuple[Any, Operands]] = {}
         self._places: dict[Operand, tuple[LocalArray, Operand]] = {}  # of values that were loaded
 
@@ -108,13 +109,12 @@ class Builder:
 
     def compute(self, operation: str, *arguments: Operand) -> Operand:
         """The result of an operation: a constant, a value that is there already, or a new one."""
-        if all(type(x) is Constant for x in arguments):
+        forms = tuple([self.form(x) for x in arguments])
+        if forms.count(NUMBER) == len(forms):
             kind = kind_of_result(operation, tuple(x.kind for x in arguments))
             return self.constant(MEANING[operation](*(x.number for x in arguments)), kind)  # type: ignore[union-attr]
-        for rule in RULES.get(operation, ()):
+        for rule in rules_for(operation, forms, len(arguments) > 1 and arguments[-1] is arguments[-2]):
             result = rule(self, *arguments)
-            if result is None and operation in COMMUTATIVE:
-                result = rule(self, *arguments[::-1])
             if result is not None:
                 return result
         return self._shared(operation, arguments)
@@ -130,6 +130,7 @@ class Builder:
             found = Value(kind_of_result(operation, tuple(x.kind for x in arguments)))
             statement = Compute(operation, arguments, found)
             self._definitions[found] = statement
+            self._made_by[found] = operation
             self.region.statements.append(statement)
             self.region.table[key] = found
         return found
@@ -175,6 +176,10 @@ class Builder:
         return self.memory.get(operands.item()) if self.memory and operands.ndim == 0 else None
 
     # What is known
+
+    def form(self, operand: Operand) -> Form:
+        """By which the rules for an operation are chosen."""
+        return NUMBER if type(operand) is Constant else self._made_by.get(operand)
 
     def arguments_of(self, operand: Operand, operation: str) -> tuple[Operand, ...] | None:
         """Arguments of the operation that made a value, if it was this one."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import replace
+from itertools import chain
 
 from softground.native.program import (
     Block,
@@ -21,6 +22,9 @@ from softground.native.program import (
     Value,
     While,
 )
+
+#: Statements without blocks inside. Nearly all of a program are, and each pass looks at all of them.
+FLAT = frozenset({Compute, Load, Store, Call})
 
 
 def used(statement: Statement) -> tuple[Operand, ...]:
@@ -81,19 +85,22 @@ def walk(block: Block) -> Iterator[Statement]:
     """All statements of a block and of blocks inside it."""
     for statement in block:
         yield statement
-        for inner in blocks(statement):
-            yield from walk(inner)
+        if type(statement) not in FLAT:
+            for inner in blocks(statement):
+                yield from walk(inner)
 
 
-def all_used(statement: Statement) -> Iterator[Operand]:
+def all_used(statement: Statement) -> Iterable[Operand]:
     """Operands that a statement uses, with those in blocks inside it."""
-    for one in walk((statement,)):
-        yield from used(one)
-        yield from used_inside(one)
+    if type(statement) in FLAT:
+        return used(statement)
+    return chain.from_iterable((*used(one), *used_inside(one)) for one in walk((statement,)))
 
 
-def memory(statement: Statement) -> tuple[set[LocalArray], set[LocalArray]]:
+def memory(statement: Statement) -> tuple[Set[LocalArray], Set[LocalArray]]:
     """Arrays that a statement reads and writes, with those in blocks inside it."""
+    if type(statement) is Compute:
+        return frozenset(), frozenset()
     reads, writes = set(), set()
     for one in walk((statement,)):
         if isinstance(one, Load):
@@ -107,6 +114,9 @@ def rebuilt(block: Block, change: Callable[[Statement], Iterable[Statement]]) ->
     """A block with each statement changed to others, those of blocks inside it first."""
     result = []
     for statement in block:
+        if type(statement) in FLAT:
+            result += change(statement)
+            continue
         match statement:
             case If(then=then, otherwise=otherwise):
                 statement = replace(statement, then=rebuilt(then, change), otherwise=rebuilt(otherwise, change))
@@ -141,6 +151,8 @@ def renamed(statement: Statement, new: Callable[[Operand], Operand]) -> Statemen
 
 def with_functions(program: Program, change: Callable[[Function], Function]) -> Program:
     """A program with each function changed, and calls of the old ones become calls of the new ones."""
+    if not program.functions:
+        return replace(program, main=change(program.main))
     new: dict[Function, Function] = {}
 
     def calling(statement: Statement) -> tuple[Statement]:

@@ -78,13 +78,16 @@ def contact_model(lookahead=0.0):
     return ContactModel(stack_soles([patch(foot.shape) for foot in robot().feet]), lookahead)
 
 
+jitted_wrench = jax.jit(wrench)
+
+
 def ground_wrenches(motion, references, time):
     """Lemma 1 along the motion."""
     q = motions.integrate(motion.q, motion.v + motion.a * time / 2, time)
     feet = look(motion._replace(q=np.asarray(q), v=motion.v + motion.a * time), "rate").feet
     ground = references.ground
     return np.array([
-        wrench(
+        jitted_wrench(
             patch(foot.shape), STIFFNESS, DAMPING, Pose(ground.rest_position[k], ground.rest_rotation[k]),
             Pose(feet.position[k], feet.rotation[k]), feet.twist[k],
         )

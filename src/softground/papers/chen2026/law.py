@@ -100,9 +100,14 @@ def over_directions(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
 
 def _convex(medium: FootMedium, twists: np.ndarray) -> np.ndarray:
     """Wrenches of the convex law on a level foot at `PROBE`."""
-    foot = FootInGround(jnp.asarray(PROBE), jnp.zeros(3), jnp.eye(3), jnp.eye(3))
-    memory = Memory(jnp.zeros(3), jnp.zeros(()), jnp.zeros(()))
-    return np.asarray(jax.jit(jax.vmap(medium.law(foot, memory, jnp.asarray(1e-3)).wrench))(twists))
+
+    @jax.jit
+    def wrenches_along(twists):
+        foot = FootInGround(jnp.asarray(PROBE), jnp.zeros(3), jnp.eye(3), jnp.eye(3))
+        memory = Memory(jnp.zeros(3), jnp.zeros(()), jnp.zeros(()))
+        return jax.vmap(medium.law(foot, memory, jnp.asarray(1e-3)).wrench)(twists)
+
+    return np.asarray(wrenches_along(twists))
 
 
 def summed_over_wedge(shape: Shape) -> np.ndarray:
