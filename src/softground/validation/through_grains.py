@@ -9,7 +9,8 @@ Every stance has a fresh bed: where a foot treads into the print of another, the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -19,7 +20,7 @@ from softground.errors import ExperimentError
 from softground.experiments.database import TORQUE_LENGTH
 from softground.experiments.protocol import low_pass
 from softground.experiments.rigs.dem import Container, DemRig, Grains
-from softground.experiments.rigs.dem.engine import GrainBox
+from softground.experiments.rigs.dem.engine import FootPath, GrainBox
 from softground.experiments.rigs.dem.path import straight_lines
 from softground.experiments.trajectory import FootTrajectory
 from softground.media.base import COMPONENTS
@@ -29,6 +30,8 @@ from softground.surfaces import Plane
 
 PERIOD = 0.01
 """Between two corners of a foot's path, and between two wrenches that are compared, s."""
+TURN = 1e-3
+"""What time steps of the grains divide, s: `PERIOD` and the turns of feet that carry a load are whole numbers of it."""
 ABOVE = 0.035
 """Height of the sole over the surface at which the path in grains begins and ends, m: single grains rise 26 mm."""
 LIFTED = 0.01
@@ -184,6 +187,21 @@ def _farthest(step: Step, rig: DemRig) -> float:
 
 def judged(step: Step, grains: Grains, seed: int, container: Container | None = None) -> Judged:
     """Drive the foot of a stance through a bed."""
+    with foot_in_bed(step, grains, seed, container) as (box, rig, lines):
+        wrench = box.follow(rig.foot, lines)[:, COMPONENTS["planar"]]
+        refuse_thrown(box, step.foot)
+    wrench = np.concatenate([wrench[:1], wrench])
+    return Judged(step, seed, *(low_pass(step.path.time, series, CUTOFF) for series in (wrench, step.wrench)))
+
+
+@contextmanager
+def foot_in_bed(
+    step: Step, grains: Grains, seed: int, container: Container | None = None
+) -> Iterator[tuple[GrainBox, DemRig, list[FootPath]]]:
+    """A bed with the foot of a stance at its beginning; the rig, and the lines that the foot followed in the run.
+
+    ExperimentError where the box is too small for the stance.
+    """
     rig = rig_for(step, grains, container)
     bed, container = rig.bed(seed), rig.container
     lowest = bed.surface - step.path.depth.max() - rig._reach * np.abs(np.sin(step.path.pitch)).max()
@@ -198,11 +216,9 @@ def judged(step: Step, grains: Grains, seed: int, container: Container | None = 
     with bed.open(HEADROOM) as box:
         box.run(rig.rest)
         rig._approach(box, lines[0], bed.top)
+        box.divide(TURN)
         box.let_fly()
-        wrench = box.follow(rig.foot, lines)[:, COMPONENTS["planar"]]
-        refuse_thrown(box, step.foot)
-    wrench = np.concatenate([wrench[:1], wrench])
-    return Judged(step, seed, *(low_pass(step.path.time, series, CUTOFF) for series in (wrench, step.wrench)))
+        yield box, rig, lines
 
 
 def refuse_thrown(box: GrainBox, foot: str) -> None:
