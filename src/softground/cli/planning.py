@@ -211,6 +211,9 @@ def replay(
             "--walking/--driven", help="With --through dem: the robot walks on grains, or its feet are driven."
         ),
     ] = False,
+    loaded: Annotated[
+        bool, typer.Option(help="With --through dem: feet carry their loads on grains, instead of going as deep.")
+    ] = False,
     walk_seconds: Annotated[float, typer.Option(help="Of a walk on grains, s, from a third of the gait on.")] = 3.0,
     dt: TimeStep = 0.002,
     eps: Annotated[float, typer.Option(help="Temperature of the ground, W.")] = 1e-3,
@@ -229,6 +232,8 @@ def replay(
     from softground.planning.replay import follower_of, replayed
     from softground.planning.survival import survival
 
+    if loaded and (through is None or walking):
+        raise OptionError("--loaded goes with --through dem, and not with --walking")
     if mpc and (ensemble is not None or walking):
         raise OptionError("--mpc goes with pushes, another strength and driven feet, not with --ensemble or --walking")
     plan, seed = Plan.load(gait), seed or 0
@@ -274,7 +279,8 @@ def replay(
     )
     again.save(out)
     if through is not None:
-        _print_judgement(gait, again, through, grains, beds, each, as_json)
+        judge = _print_loaded if loaded else _print_judgement
+        judge(gait, again, through, grains, beds, each, as_json)
         return
     asked = answers(follower, again).as_dict() if isinstance(follower, Replanning) else {}
     summary = report.as_dict() | asked | {"run_file": str(out)}
@@ -303,6 +309,25 @@ def _print_judgement(gait: Path, again: Run, through: str, grains: str, beds: st
         {str(number): row for number, row in enumerate(rows, 1)},
     )
     print_pairs("", {"error of all stances": f"{error:.3f}"})
+
+
+def _print_loaded(gait: Path, again: Run, through: str, grains: str, beds: str, each: int, as_json: bool) -> None:
+    """How deep the feet stand in grains under their loads, stance by stance."""
+    from softground.validation.loaded_in_grains import loaded_in_grains, overall_depths
+
+    material, seeds = _grains_and_beds(through, grains, beds)
+    with Console(stderr=True).status("grains") as status:
+        found = loaded_in_grains(again, material, seeds, each=each, on_step=lambda label: status.update(label))
+    rows, (run, deep) = [one.row() for one in found], overall_depths(found)
+    if as_json:
+        depths = {"depth, run (m)": run, "depth, grains (m)": deep, "difference": deep / run - 1}
+        print(json.dumps({"grains": grains} | depths | {"stances": rows}))
+        return
+    print_rows(
+        f"{gait} in {grains}: means while feet carry their loads, and depths at the end of that",
+        {str(number): row for number, row in enumerate(rows, 1)},
+    )
+    print_pairs("", {"depth of all stances differs by": f"{100 * (deep / run - 1):.0f} %"})
 
 
 def _grains_and_beds(through: str, grains: str, beds: str) -> tuple[Grains, list[int]]:
