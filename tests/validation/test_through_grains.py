@@ -63,12 +63,15 @@ def test_stances_are_those_of_the_run(hops):
 def test_low_swings_part_stances_where_the_foot_is_highest():
     """A foot that never leaves the layer of single grains over the bed: down, up by 2 cm only, down again, and away."""
     depth = np.interp(np.arange(100), [0, 10, 30, 45, 60, 90, 99], [-0.1, 0.05, 0.05, -0.02, 0.05, 0.05, -0.1])
-    first, second = _near_ground(depth)
+    first, second = _near_ground(depth, depth)
     assert (first[1], second[0]) == (45, 46)
     assert (depth[[first[0], second[1] - 1]] > -ABOVE).all()
     assert (depth[[first[0] - 1, second[1]]] <= -ABOVE).all()
     grazing = np.where(np.arange(100) == 20, -1e-3, depth)  # out of the ground for an instant
-    assert _near_ground(grazing) == [first, second]
+    assert _near_ground(grazing, grazing) == [first, second]
+    leaning, _ = _near_ground(depth, depth + 0.02)  # its edge is lower: it begins earlier, and parts where it did
+    assert leaning[0] < first[0]
+    assert leaning[1] == first[1]
 
 
 def test_runs_that_grains_cannot_repeat_are_refused(hops):

@@ -33,7 +33,8 @@ PERIOD = 0.01
 TURN = 1e-3
 """What time steps of the grains divide, s: `PERIOD` and the turns of feet that carry a load are whole numbers of it."""
 ABOVE = 0.035
-"""Height of the sole over the surface at which the path in grains begins and ends, m: single grains rise 26 mm."""
+"""Height of the sole's lower edge over the surface at which the path in grains begins and ends, m: single grains rise
+26 mm."""
 LIFTED = 0.01
 """A foot whose sole is higher than this over the surface between two stances has been lifted, m: a grain's radius."""
 CUTOFF = 10.0
@@ -118,8 +119,11 @@ def steps_of(run: Run, feet: Sequence[str] | None = None, each: int = 1) -> list
         shape = robot.feet[foot].shape
         if not isinstance(shape, Cylinder | Box):
             raise ExperimentError(f"the DEM rig drives cylinders and boxes, foot {name} is {shape!r}")
+        edge = depth[:, foot] + shape.extent[0] / 2 * np.abs(np.sin(tilt[:, foot]))
         mine = [
-            (first, last) for first, last in _near_ground(depth[:, foot]) if _whole(time, depth[:, foot], first, last)
+            (first, last)
+            for first, last in _near_ground(depth[:, foot], edge)
+            if _whole(time, depth[:, foot], first, last)
         ]
         for first, last in mine[1 : 1 + each] or mine[:each]:
             found.append(
@@ -138,13 +142,13 @@ def steps_of(run: Run, feet: Sequence[str] | None = None, each: int = 1) -> list
     return found
 
 
-def _near_ground(depth: np.ndarray) -> list[tuple[int, int]]:
-    """First and last row of every time that the foot is lower than `ABOVE`; where it swings lower than that, a stance
-    ends and the next one begins where it is highest."""
+def _near_ground(depth: np.ndarray, edge: np.ndarray) -> list[tuple[int, int]]:
+    """First and last row of every time that a foot's lower edge is lower than `ABOVE`; where it swings lower than that,
+    a stance ends and the next one begins where it is highest. depth: of the sole's centre; edge: of its lower edge."""
     stands = _spans(depth > 0)
     between = [slice(end, start) for (_, end), (start, _) in pairwise(stands)]
     swings = [rows for rows in between if depth[rows].min() < -LIFTED]
-    low = depth > -ABOVE
+    low = edge > -ABOVE
     low[[rows.start + int(np.argmin(depth[rows])) for rows in swings]] = False
     return [span for span in _spans(low) if (depth[slice(*span)] > 0).any()]
 
