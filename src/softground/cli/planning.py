@@ -295,20 +295,29 @@ def replay(
 
 def _print_judgement(gait: Path, again: Run, through: str, grains: str, beds: str, each: int, as_json: bool) -> None:
     """The feet's wrenches beside those of grains, stance by stance."""
-    from softground.validation.through_grains import overall_error, through_grains
+    from softground.validation.through_grains import (
+        error_between_beds,
+        errors_by_phase,
+        overall_error,
+        through_grains,
+    )
 
     material, seeds = _grains_and_beds(through, grains, beds)
     with Console(stderr=True).status("grains") as status:
         found = through_grains(again, material, seeds, each=each, on_step=lambda label: status.update(label))
-    rows, error = [one.row() for one in found], overall_error(found)
+    rows, error, phases = [one.row() for one in found], overall_error(found), errors_by_phase(found)
+    between = error_between_beds(found) if len(seeds) > 1 else None
     if as_json:
-        print(json.dumps({"grains": grains, "error": error, "stances": rows}))
+        noise = {} if between is None else {"error between beds": between}
+        print(json.dumps({"grains": grains, "error": error} | noise | {"phases": phases, "stances": rows}))
         return
     print_rows(
         f"{gait} in {grains}: means of wrenches while in the ground, and normalised errors",
         {str(number): row for number, row in enumerate(rows, 1)},
     )
-    print_pairs("", {"error of all stances": f"{error:.3f}"})
+    print_rows("where the error comes from: shares of its square", phases)
+    noise = {} if between is None else {"one bed beside another": f"{between:.3f}"}
+    print_pairs("", {"error of all stances": f"{error:.3f}"} | noise)
 
 
 def _print_loaded(gait: Path, again: Run, through: str, grains: str, beds: str, each: int, as_json: bool) -> None:

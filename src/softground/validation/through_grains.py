@@ -39,6 +39,8 @@ LIFTED = 0.01
 """A foot whose sole is higher than this over the surface between two stances has been lifted, m: a grain's radius."""
 CUTOFF = 10.0
 """Of both wrenches before they are compared, Hz: grains give way one by one, within hundredths of a second."""
+SLOW = 0.3
+"""A foot in the ground stands while it is slower than this, m/s: landing and leaving it does several times that."""
 SHORTEST = 0.2
 """Stances in which the foot is in the ground for less than this are left out, s."""
 ROOM = Container(length=0.6, width=0.45, fill=0.36)
@@ -67,6 +69,16 @@ class Step:
         """Which corners (n,) are below the surface."""
         return self.path.depth > 0
 
+    def phases(self) -> dict[str, np.ndarray]:
+        """Which corners (n,) in the ground belong to each part of the stance: it stands from the first to the last at
+        which it is slow."""
+        speed = np.hypot(*self.path.velocities()[:, :2].T)
+        slow = np.flatnonzero(self.in_ground & (np.append(speed, speed[-1]) < SLOW))
+        number = np.arange(len(self.path.time))
+        first, last = (slow[0], slow[-1]) if len(slow) else (len(number), len(number))
+        parts = {"landing": number < first, "standing": (number >= first) & (number <= last), "leaving": number > last}
+        return {name: rows & self.in_ground for name, rows in parts.items()}
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -80,9 +92,11 @@ class Judged:
     @property
     def error(self) -> float:
         """Rms of the difference over that of the wrench, torques over 0.1 m, while the foot is in the ground."""
-        weight, rows = np.array([1.0, 1.0, 1 / TORQUE_LENGTH]), self.step.in_ground
-        difference, size = (self.run - self.grains)[rows] * weight, self.grains[rows] * weight
-        return float(np.sqrt((difference**2).sum() / (size**2).sum()))
+        return overall_error([self])
+
+    def beside(self, other: Judged) -> Judged:
+        """The grains of another bed in the place of the run: what is left between two beds, the same motion in both."""
+        return replace(self, run=other.grains)
 
     def row(self) -> dict[str, float | str]:
         """What a table shows."""
@@ -250,9 +264,43 @@ def through_grains(
 
 def overall_error(found: Sequence[Judged]) -> float:
     """The normalised error of all stances together."""
+    off, size = squares(found, [one.step.in_ground for one in found])
+    return float(np.sqrt(off.sum() / size.sum()))
+
+
+def squares(found: Sequence[Judged], rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of squares (3,) over some corners of each stance: of what differs, and of the grains' wrench; N2."""
     weight = np.array([1.0, 1.0, 1 / TORQUE_LENGTH])
-    parts = [
-        ((one.run - one.grains)[one.step.in_ground] * weight, one.grains[one.step.in_ground] * weight) for one in found
+    off = sum((((one.run - one.grains)[mine] * weight) ** 2).sum(0) for one, mine in zip(found, rows, strict=True))
+    size = sum(((one.grains[mine] * weight) ** 2).sum(0) for one, mine in zip(found, rows, strict=True))
+    return np.asarray(off), np.asarray(size)
+
+
+def errors_by_phase(found: Sequence[Judged]) -> dict[str, dict[str, float]]:
+    """Where the error of all stances comes from: of each part of a stance its own normalised error, and the shares that
+    it and each component in it have of the sum of squares."""
+    whole, _ = squares(found, [one.step.in_ground for one in found])
+    table = {}
+    for phase in ("landing", "standing", "leaving"):
+        rows = [one.step.phases()[phase] for one in found]
+        off, size = squares(found, rows)
+        shares = dict(zip(("of it fx", "of it fz", "of it ty"), off / whole.sum(), strict=True))
+        numbers = {
+            "seconds": PERIOD * float(sum(mine.sum() for mine in rows)),
+            "error": float(np.sqrt(off.sum() / size.sum())) if size.any() else np.nan,
+            "share of all": float(off.sum() / whole.sum()),
+        }
+        table[phase] = {name: round(float(value), 3) for name, value in (numbers | shares).items()}
+    return table
+
+
+def error_between_beds(found: Sequence[Judged]) -> float:
+    """The normalised error of each bed's grains beside those of every other bed, for the same stances: what a perfect
+    law of one bed would have in another. NaN of a single bed."""
+    pairs = [
+        one.beside(other)
+        for one in found
+        for other in found
+        if (one.step.foot, one.step.start) == (other.step.foot, other.step.start) and one.seed != other.seed
     ]
-    off, size = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return float(np.sqrt((off**2).sum() / (size**2).sum()))
+    return overall_error(pairs) if pairs else np.nan
