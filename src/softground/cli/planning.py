@@ -205,6 +205,9 @@ def replay(
     grains: Annotated[str, typer.Option(help="Of what kind (beads, gravel).")] = "beads",
     beds: Annotated[str, typer.Option(help="Seeds of the beds of grains, with commas; learning used 1 to 3.")] = "11",
     each: Annotated[int, typer.Option(help="Stances of every foot that are driven through grains.")] = 1,
+    feet: Annotated[
+        str | None, typer.Option(help="Which feet go through grains, with commas: all of the robot's.")
+    ] = None,
     walking: Annotated[
         bool,
         typer.Option(
@@ -280,7 +283,8 @@ def replay(
     again.save(out)
     if through is not None:
         judge = _print_loaded if loaded else _print_judgement
-        judge(gait, again, through, grains, beds, each, as_json)
+        chosen = feet.split(",") if feet else None
+        judge(gait, again, through, grains, beds, chosen, each, as_json)
         return
     asked = answers(follower, again).as_dict() if isinstance(follower, Replanning) else {}
     summary = report.as_dict() | asked | {"run_file": str(out)}
@@ -293,7 +297,9 @@ def replay(
         print_pairs(f"{gait} in the simulator", shown)
 
 
-def _print_judgement(gait: Path, again: Run, through: str, grains: str, beds: str, each: int, as_json: bool) -> None:
+def _print_judgement(
+    gait: Path, again: Run, through: str, grains: str, beds: str, feet: list[str] | None, each: int, as_json: bool
+) -> None:
     """The feet's wrenches beside those of grains, stance by stance."""
     from softground.validation.through_grains import (
         error_between_beds,
@@ -304,7 +310,7 @@ def _print_judgement(gait: Path, again: Run, through: str, grains: str, beds: st
 
     material, seeds = _grains_and_beds(through, grains, beds)
     with Console(stderr=True).status("grains") as status:
-        found = through_grains(again, material, seeds, each=each, on_step=lambda label: status.update(label))
+        found = through_grains(again, material, seeds, feet, each, on_step=lambda label: status.update(label))
     rows, error, phases = [one.row() for one in found], overall_error(found), errors_by_phase(found)
     between = error_between_beds(found) if len(seeds) > 1 else None
     if as_json:
@@ -320,13 +326,15 @@ def _print_judgement(gait: Path, again: Run, through: str, grains: str, beds: st
     print_pairs("", {"error of all stances": f"{error:.3f}"} | noise)
 
 
-def _print_loaded(gait: Path, again: Run, through: str, grains: str, beds: str, each: int, as_json: bool) -> None:
+def _print_loaded(
+    gait: Path, again: Run, through: str, grains: str, beds: str, feet: list[str] | None, each: int, as_json: bool
+) -> None:
     """How deep the feet stand in grains under their loads, stance by stance."""
     from softground.validation.loaded_in_grains import loaded_in_grains, overall_depths
 
     material, seeds = _grains_and_beds(through, grains, beds)
     with Console(stderr=True).status("grains") as status:
-        found = loaded_in_grains(again, material, seeds, each=each, on_step=lambda label: status.update(label))
+        found = loaded_in_grains(again, material, seeds, feet, each, on_step=lambda label: status.update(label))
     rows, (run, deep) = [one.row() for one in found], overall_depths(found)
     if as_json:
         depths = {"depth, run (m)": run, "depth, grains (m)": deep, "difference": deep / run - 1}
