@@ -30,7 +30,8 @@ from softground.media.base import COMPONENTS, FootInGround
 from softground.media.resistive.directions import SPEED, SPIN, directions
 from softground.robots.shapes import Cylinder
 from softground.runs import Run
-from softground.validation.through_grains import ABOVE, CUTOFF, HEADROOM, ROOM, SHANK, judged, steps_of
+from softground.validation.loaded_in_grains import loaded
+from softground.validation.through_grains import ABOVE, CUTOFF, HEADROOM, ROOM, SHANK, Step, judged, steps_of
 from softground.whole_file import write_whole
 
 FOOT = Cylinder(0.05, SHANK)
@@ -131,6 +132,16 @@ def stances(folder: Path, run: Run, feet: Sequence[str], seeds: Sequence[int]) -
     return found
 
 
+def depths(folder: Path, step: Step, seed: int) -> np.ndarray:
+    """Of the foot in a bed (n,), m, under the load of its stance, read or found now and written."""
+    path = folder / f"loaded_{step.foot}_{seed}.npz"
+    if not path.exists():
+        one = loaded(step, GRAINS["beads"], seed)
+        write_whole(path, lambda temporary: np.savez(temporary, depth=one.depth))
+    with np.load(path, allow_pickle=False) as stored:
+        return stored["depth"]
+
+
 def _foot_at(pose) -> FootInGround:
     cos, sin = jnp.cos(pose[2]), jnp.sin(pose[2])
     rotation = jnp.array([[cos, 0.0, sin], [0.0, 1.0, 0.0], [-sin, 0.0, cos]])
@@ -191,6 +202,8 @@ def print_probes(folder: Path, seed: int) -> None:
     """What each probe shows in a bed."""
     for name, pieces in PROBES.items():
         piece, motion = driven(folder, name, seed)
+        for speed, share in stops(piece, motion, pieces):
+            print(f"  stopped from {speed} m/s: {share:.2f} of the upward force is left")
         depth, force, law = -1e3 * motion.pose[:, 1], motion.wrench, by_law(beads(), motion)
         remembering = by_law(Remembering(beads()), motion)
         for number, (along, up, _) in enumerate(pieces):
@@ -201,11 +214,7 @@ def print_probes(folder: Path, seed: int) -> None:
                 print(
                     f"  pushed at {-up} m/s, {depth[deep[0]]:.0f} to {depth[deep[-1]]:.0f} mm: {share:.2f} of the law"
                 )
-            elif (along, up) == (0, 0):
-                moving, still = force[mine[0] - AT_LAST : mine[0], 1].mean(), force[mine[-AT_LAST:], 1].mean()
-                place = f"stopped from {-pieces[number - 1][1]} m/s at {depth[mine[0]]:.0f} mm"
-                print(f"  {place}: {moving:.0f} N, then {still:.0f} N, {still / moving:.2f} of it")
-            elif name == "sweep" and number < 5:
+            elif name == "sweep" and number in (2, 3, 4):
                 for some in np.array_split(mine, 5):
                     way = 1e3 * np.hypot(*(motion.pose[some, :2] - motion.pose[mine[0] - 1, :2]).T).mean()
                     means = {"grains": force, "law": law, "with memory": remembering}
@@ -215,6 +224,52 @@ def print_probes(folder: Path, seed: int) -> None:
                     print(f"  then at {along}, {up} m/s by {way:.1f} mm, fx and fz (N): {'; '.join(words)}")
 
 
+def draw(path: Path, folder: Path, beds: Sequence[int], run: Run, feet: Sequence[str], judges: Sequence[int]) -> None:
+    """Force by time in the probe "sweep"; share left after stops; depth of a stance under its load."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, (force, left, stance) = plt.subplots(1, 3, figsize=(13, 3.8), layout="constrained", width_ratios=[3, 2, 2])
+    piece, motion = driven(folder, "sweep", beds[0])
+    for seed in beds:
+        force.plot(motion.time, driven(folder, "sweep", seed)[1].wrench[:, 1], lw=0.8, label=f"grains, bed {seed}")
+    later = piece > 0
+    force.plot(motion.time[later], by_law(beads(), motion)[later, 1], "k", lw=1, label="the law")
+    force.plot(motion.time[later], by_law(Remembering(beads()), motion)[later, 1], "k:", lw=1, label="with memory")
+    for number, word in enumerate(("pushed", "held", "lifted\n3 mm", "pushed 10 mm", "dragged\n40 mm", "pushed")):
+        mine = motion.time[piece == number]
+        force.axvline(mine[0], color="0.8", lw=0.8)
+        force.text(mine.mean(), 420, word, ha="center", va="top", fontsize=8)
+    force.set(xlabel="time (s)", ylabel="upward force (N)", ylim=(-30, 430), xlim=(0, motion.time[-1]))
+    force.legend(fontsize=8, loc="upper left", bbox_to_anchor=(0.0, 0.9))
+    for seed in beds:
+        shares = [share for name in PROBES for share in stops(*driven(folder, name, seed), PROBES[name])]
+        left.semilogx(*zip(*sorted(shares), strict=True), "o-", ms=4, lw=0.8, label=f"bed {seed}")
+    left.set(xlabel="speed before the stop (m/s)", ylabel="share of the force that is left", ylim=(0, 1.05))
+    left.legend(fontsize=8)
+    step = steps_of(run, feet)[0]
+    stance.plot(step.path.time, -1e3 * step.path.depth, "k", lw=1, label="the run")
+    for seed in judges:
+        stance.plot(step.path.time, -1e3 * depths(folder, step, seed), lw=0.8, label=f"same load, bed {seed}")
+    stance.axhline(0, color="0.8", lw=0.8)
+    stance.set(xlabel="time (s)", ylabel=f"height of {step.foot} (mm)")
+    stance.legend(fontsize=8)
+    figure.savefig(path, dpi=110)
+
+
+def stops(piece: np.ndarray, motion: Motion, pieces) -> list[tuple[float, float]]:
+    """Of every stop of a probe: the speed before (m/s), and the share of the upward force that is left."""
+    found = []
+    for number, (along, up, _) in enumerate(pieces):
+        if (along, up) == (0, 0):
+            mine, force = np.flatnonzero(piece == number), motion.wrench[:, 1]
+            moving, still = force[mine[0] - AT_LAST : mine[0]].mean(), force[mine[-AT_LAST:]].mean()
+            found.append((-pieces[number - 1][1], float(still / moving)))
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
@@ -222,6 +277,7 @@ def main() -> None:
     parser.add_argument("--run", type=Path, help="a run file: its stances are driven")
     parser.add_argument("--feet", nargs="+")
     parser.add_argument("--judge", type=int, nargs="+", default=[16, 17], help="beds for the stances")
+    parser.add_argument("--figure", type=Path, help="a picture of it all, which needs --run")
     asked = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
     for seed in asked.beds:
@@ -257,6 +313,8 @@ def main() -> None:
     ]
     off = np.sum([one.squares(other.wrench) for one, other in pairs], axis=0)
     print(f"stances, one bed beside another: {np.sqrt(off[0] / off[1]):.3f}")
+    if asked.figure:
+        draw(asked.figure, asked.out, asked.beds, Run.load(asked.run), asked.feet, asked.judge)
 
 
 if __name__ == "__main__":
