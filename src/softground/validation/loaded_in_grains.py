@@ -27,7 +27,7 @@ from softground.experiments.rigs.dem import Container, Grains
 from softground.experiments.rigs.dem.engine import GRAVITY
 from softground.media.base import COMPONENTS
 from softground.runs import Run
-from softground.validation.through_grains import CUTOFF, TURN, Step, foot_in_bed, refuse_thrown, steps_of
+from softground.validation.through_grains import CUTOFF, TURN, Step, foot_in_bed, in_beds, refuse_thrown
 
 UP = 1
 """Component of a wrench in the plane."""
@@ -123,12 +123,7 @@ def loaded_in_grains(
     on_step: Callable[[str], None] = lambda label: None,
 ) -> list[Loaded]:
     """Stances of a run, each with its load, in beds of grains."""
-    found = []
-    for step in steps_of(run, feet, each):
-        for seed in seeds:
-            on_step(f"{step.foot} in bed {seed}")
-            found.append(loaded(step, grains, seed))
-    return found
+    return [loaded(step, grains, seed) for step, seed in in_beds(run, seeds, feet, each, on_step)]
 
 
 def overall_depths(found: Sequence[Loaded]) -> tuple[float, float]:

@@ -254,12 +254,17 @@ def through_grains(
     on_step: Callable[[str], None] = lambda label: None,
 ) -> list[Judged]:
     """Stances of a run in beds of grains."""
-    found = []
+    return [judged(step, grains, seed) for step, seed in in_beds(run, seeds, feet, each, on_step)]
+
+
+def in_beds(
+    run: Run, seeds: Sequence[int], feet: Sequence[str] | None, each: int, on_step: Callable[[str], None]
+) -> Iterator[tuple[Step, int]]:
+    """The stances of `steps_of`, each with every bed; on_step is called with a label before it is given."""
     for step in steps_of(run, feet, each):
         for seed in seeds:
             on_step(f"{step.foot} in bed {seed}")
-            found.append(judged(step, grains, seed))
-    return found
+            yield step, seed
 
 
 def overall_error(found: Sequence[Judged]) -> float:
