@@ -4,15 +4,15 @@
 
 RoboSimian's foot in beds of `softground replay --through dem`; some five minutes of a core for each bed, and one for
 each stance of a run; needs LAMMPS. What was driven is a file of the folder, and is not repeated if the command is given
-again. It prints the tables of docs/validation.md ("The feet of a gait, through grains"): what each probe shows beside
-the law; then which way and which slowing make the wrenches of all probes follow the law best, and errors of that on
-stances of a run in other beds.
+again. It prints what docs/validation.md says in "The feet of a gait, through grains": what each probe shows beside the
+law; errors of the law on all probes and on stances of a run in other beds, as it is, with memory, at the strength that
+slow pushes show, and with wrenches that follow it over some way of the foot.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -27,7 +27,6 @@ from softground.experiments.rigs.dem import GRAINS, DemRig
 from softground.experiments.rigs.dem.engine import FootPath
 from softground.media import Medium, Remembering, beads
 from softground.media.base import COMPONENTS, FootInGround
-from softground.media.resistive.directions import SPEED, SPIN, directions
 from softground.robots.shapes import Cylinder
 from softground.runs import Run
 from softground.validation.loaded_in_grains import loaded
@@ -50,8 +49,8 @@ PROBES = {
 """Velocities along x and up (m/s), each for a while (s), from the height `ABOVE` on."""
 AT_LAST = 10
 """Samples at the end of a piece of a probe over which a wrench is averaged."""
-SHARP = 12.0
-"""How sharply `by_direction` chooses between neighbouring directions, which are 45 degrees apart."""
+DEEP = (0.1, 0.2)
+"""Depths of the slow push at which the strength of the ground is measured, m."""
 WAYS, SLOWINGS = (0.003, 0.006, 0.012), (8.0, 12.0, 20.0, np.inf)
 """Tried for `following`: m, and m/s2."""
 
@@ -161,18 +160,6 @@ def by_law(medium: Medium, motion: Motion) -> np.ndarray:
     return np.asarray(jax.lax.scan(step, fresh, (jnp.asarray(motion.pose), jnp.asarray(motion.twist)))[1])
 
 
-def by_direction(motion: Motion) -> np.ndarray:
-    """Wrenches (n, 3) that the medium was taught for the direction in which the foot goes, between its 26."""
-    space = beads().for_foot(FOOT, True)
-    taught = np.asarray(jax.vmap(lambda pose: space.vertices(_foot_at(pose))[:-1])(jnp.asarray(motion.pose)))
-    scale = np.array([SPEED, SPEED, SPIN])
-    known, asked = (one / scale for one in (directions(26), motion.twist))
-    known, asked = (one / (np.linalg.norm(one, axis=1, keepdims=True) + 1e-9) for one in (known, asked))
-    near = np.exp(SHARP * (asked @ known.T - 1))
-    moves = np.linalg.norm(motion.twist, axis=1, keepdims=True) > 0
-    return np.where(moves, np.einsum("nk,nkc->nc", near / near.sum(1, keepdims=True), taught), 0.0)
-
-
 def following(wrench: np.ndarray, motion: Motion, way: float, slowing: float, between: int = 4) -> np.ndarray:
     """Wrenches (n, 3) that come to those of a law over some way (m) of the foot, and go as grains run away from it.
 
@@ -192,10 +179,18 @@ def following(wrench: np.ndarray, motion: Motion, way: float, slowing: float, be
     return found
 
 
-def error(motions: Sequence[Motion], law: Callable[[Motion], np.ndarray]) -> float:
-    """Normalised, of all together."""
-    off, size = np.sum([motion.squares(law(motion)) for motion in motions], axis=0)
+def error(motions: Sequence[Motion], laws: Sequence[np.ndarray], cutoff: float | None) -> float:
+    """Normalised, of all together; laws filtered (Hz) where the grains' wrenches are."""
+    smooth = [low_pass(one.time, law, cutoff) if cutoff else law for one, law in zip(motions, laws, strict=True)]
+    off, size = np.sum([one.squares(law) for one, law in zip(motions, smooth, strict=True)], axis=0)
     return float(np.sqrt(off / size))
+
+
+def slow_strength(piece: np.ndarray, motion: Motion) -> float:
+    """Upward force of the slow push, between `DEEP`, over that of the law."""
+    depth = -motion.pose[:, 1]
+    rows = (piece == piece[-1]) & (depth >= DEEP[0]) & (depth <= DEEP[1])
+    return float(motion.wrench[rows, 1].mean() / by_law(beads(), motion)[rows, 1].mean())
 
 
 def print_probes(folder: Path, seed: int) -> None:
@@ -284,27 +279,26 @@ def main() -> None:
         print(f"bed {seed}")
         print_probes(asked.out, seed)
     probes = [driven(asked.out, name, seed)[1] for name in PROBES for seed in asked.beds]
-    laws = {
-        "the law": lambda motion: by_law(beads(), motion),
-        "with memory": lambda motion: by_law(Remembering(beads()), motion),
-        "as taught": by_direction,
-    }
-    for name, law in laws.items():
-        print(f"probes, {name}: {error(probes, law):.3f}")
-    tried = list(product(WAYS, SLOWINGS))
-    follows = [lambda motion, pair=pair: following(by_direction(motion), motion, *pair) for pair in tried]
-    errors = [error(probes, law) for law in follows]
-    for (way, slowing), one in zip(tried, errors, strict=True):
-        print(f"probes, as taught, over {1e3 * way:.0f} mm, grains slowed by {slowing:g} m/s2: {one:.3f}")
+    strength = float(np.mean([slow_strength(*driven(asked.out, "slow", seed)) for seed in asked.beds]))
+    print(f"strength of the ground under slow pushes: {strength:.3f} of the law")
+    motions = {"probes": probes}
+    if asked.run is not None:
+        found = stances(asked.out, Run.load(asked.run), asked.feet, asked.judge)
+        motions["stances"] = list(found.values())
+    whole = {name: [by_law(beads(), motion) for motion in some] for name, some in motions.items()}
+    weaker = {name: [strength * law for law in some] for name, some in whole.items()}
+    memory = {name: [by_law(Remembering(beads()), motion) for motion in some] for name, some in motions.items()}
+    laws = {"the law": whole, "with memory": memory, "of that strength": weaker}
+    for way, slowing in product(WAYS, SLOWINGS):
+        laws[f"of that strength, over {1e3 * way:.0f} mm, grains slowed by {slowing:g} m/s2"] = {
+            name: [following(law, motion, way, slowing) for law, motion in zip(weaker[name], some, strict=True)]
+            for name, some in motions.items()
+        }
+    for label, law in laws.items():
+        errors = {name: error(some, law[name], CUTOFF if name == "stances" else None) for name, some in motions.items()}
+        print(f"{label}: {', '.join(f'{name} {one:.3f}' for name, one in errors.items())}")
     if asked.run is None:
         return
-    found = stances(asked.out, Run.load(asked.run), asked.feet, asked.judge)
-    motions = list(found.values())
-    best = follows[int(np.argmin(errors))]
-    laws["as taught, over the way and slowed as fits the probes best"] = best
-    for name, law in laws.items():
-        value = error(motions, lambda motion, law=law: low_pass(motion.time, law(motion), CUTOFF))
-        print(f"stances, {name}: {value:.3f}")
     pairs = [
         (one, other)
         for (foot, seed), one in found.items()
