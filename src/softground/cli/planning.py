@@ -205,11 +205,17 @@ def replay(
     grains: Annotated[str, typer.Option(help="Of what kind (beads, gravel).")] = "beads",
     beds: Annotated[str, typer.Option(help="Seeds of the beds of grains, with commas; learning used 1 to 3.")] = "11",
     each: Annotated[int, typer.Option(help="Stances of every foot that are driven through grains.")] = 1,
+    feet: Annotated[
+        str | None, typer.Option(help="Which feet go through grains, with commas: all of the robot's.")
+    ] = None,
     walking: Annotated[
         bool,
         typer.Option(
             "--walking/--driven", help="With --through dem: the robot walks on grains, or its feet are driven."
         ),
+    ] = False,
+    loaded: Annotated[
+        bool, typer.Option(help="With --through dem: feet carry their loads on grains, instead of going as deep.")
     ] = False,
     walk_seconds: Annotated[float, typer.Option(help="Of a walk on grains, s, from a third of the gait on.")] = 3.0,
     dt: TimeStep = 0.002,
@@ -229,6 +235,8 @@ def replay(
     from softground.planning.replay import follower_of, replayed
     from softground.planning.survival import survival
 
+    if loaded and (through is None or walking):
+        raise OptionError("--loaded goes with --through dem, and not with --walking")
     if mpc and (ensemble is not None or walking):
         raise OptionError("--mpc goes with pushes, another strength and driven feet, not with --ensemble or --walking")
     plan, seed = Plan.load(gait), seed or 0
@@ -274,7 +282,9 @@ def replay(
     )
     again.save(out)
     if through is not None:
-        _print_judgement(gait, again, through, grains, beds, each, as_json)
+        judge = _print_loaded if loaded else _print_judgement
+        chosen = feet.split(",") if feet else None
+        judge(gait, again, through, grains, beds, chosen, each, as_json)
         return
     asked = answers(follower, again).as_dict() if isinstance(follower, Replanning) else {}
     summary = report.as_dict() | asked | {"run_file": str(out)}
@@ -287,22 +297,54 @@ def replay(
         print_pairs(f"{gait} in the simulator", shown)
 
 
-def _print_judgement(gait: Path, again: Run, through: str, grains: str, beds: str, each: int, as_json: bool) -> None:
+def _print_judgement(
+    gait: Path, again: Run, through: str, grains: str, beds: str, feet: list[str] | None, each: int, as_json: bool
+) -> None:
     """The feet's wrenches beside those of grains, stance by stance."""
-    from softground.validation.through_grains import overall_error, through_grains
+    from softground.validation.through_grains import (
+        error_between_beds,
+        errors_by_phase,
+        overall_error,
+        through_grains,
+    )
 
     material, seeds = _grains_and_beds(through, grains, beds)
     with Console(stderr=True).status("grains") as status:
-        found = through_grains(again, material, seeds, each=each, on_step=lambda label: status.update(label))
-    rows, error = [one.row() for one in found], overall_error(found)
+        found = through_grains(again, material, seeds, feet, each, on_step=lambda label: status.update(label))
+    rows, error, phases = [one.row() for one in found], overall_error(found), errors_by_phase(found)
+    between = error_between_beds(found) if len(seeds) > 1 else None
     if as_json:
-        print(json.dumps({"grains": grains, "error": error, "stances": rows}))
+        noise = {} if between is None else {"error between beds": between}
+        print(json.dumps({"grains": grains, "error": error} | noise | {"phases": phases, "stances": rows}))
         return
     print_rows(
         f"{gait} in {grains}: means of wrenches while in the ground, and normalised errors",
         {str(number): row for number, row in enumerate(rows, 1)},
     )
-    print_pairs("", {"error of all stances": f"{error:.3f}"})
+    print_rows("where the error comes from: shares of its square", phases)
+    noise = {} if between is None else {"one bed beside another": f"{between:.3f}"}
+    print_pairs("", {"error of all stances": f"{error:.3f}"} | noise)
+
+
+def _print_loaded(
+    gait: Path, again: Run, through: str, grains: str, beds: str, feet: list[str] | None, each: int, as_json: bool
+) -> None:
+    """How deep the feet stand in grains under their loads, stance by stance."""
+    from softground.validation.loaded_in_grains import loaded_in_grains, overall_depths
+
+    material, seeds = _grains_and_beds(through, grains, beds)
+    with Console(stderr=True).status("grains") as status:
+        found = loaded_in_grains(again, material, seeds, feet, each, on_step=lambda label: status.update(label))
+    rows, (run, deep) = [one.row() for one in found], overall_depths(found)
+    if as_json:
+        depths = {"depth, run (m)": run, "depth, grains (m)": deep, "difference": deep / run - 1}
+        print(json.dumps({"grains": grains} | depths | {"stances": rows}))
+        return
+    print_rows(
+        f"{gait} in {grains}: means while feet carry their loads, and depths at the end of that",
+        {str(number): row for number, row in enumerate(rows, 1)},
+    )
+    print_pairs("", {"depth of all stances differs by": f"{100 * (deep / run - 1):.0f} %"})
 
 
 def _grains_and_beds(through: str, grains: str, beds: str) -> tuple[Grains, list[int]]:

