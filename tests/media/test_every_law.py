@@ -1,11 +1,14 @@
 """What the potential of every medium promises: convex, and the closed forms are its derivatives."""
 
+from typing import NamedTuple
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from softground.arrays import Array
 from softground.media.base import COMPONENTS, FootInGround, Law, Medium
 from softground.media.round_space import RoundSupport
 from softground.media.wrench_space import SupportFunction
@@ -16,35 +19,40 @@ DT = 1e-3
 SAMPLES = 40
 
 
+class Found(NamedTuple):
+    """Of a law: what it says along a line of twists (n points), and at the line's first twist."""
+
+    law: Law
+    along_line: tuple  # the potential and its derivatives by `along`
+    by_autodiff: tuple  # the same, by autodiff of the potential
+    slopes: Array  # by the wrench
+    wrench: Array
+    response: tuple
+    by_grad: Array
+    by_jacobian: Array
+
+
 @eqx.filter_jit
-def evaluate(medium: Medium, feet, memories, lines, along):
-    """Per foot: law, potential along a line of twists (n points), closed forms and autodiff at its first
-    point."""
+def evaluate(medium: Medium, feet, memories, lines, along) -> Found:
+    """For every foot."""
 
     def one(foot, memory, line, s):
         law = medium.law(foot, memory, jnp.asarray(DT))
-        values = jax.vmap(lambda s: law.potential(line[0] + s * line[1]))(s)
-        twist = line[0]
-        by_grad = -jax.grad(law.potential)(twist)
-        by_jacobian = -jax.jacfwd(law.wrench)(twist)
-        slopes = jax.vmap(lambda s: -law.wrench(line[0] + s * line[1]) @ line[1])(s)
-        return law, values, slopes, law.wrench(twist), law.response(twist), by_grad, by_jacobian
-
-    return jax.vmap(one)(feet, memories, lines, along)
-
-
-@eqx.filter_jit
-def on_lines(laws: Law, lines, along):
-    """The potential and its derivatives along the lines: by `along`, and by autodiff of the potential."""
-
-    def one(law, line, s):
         on_line = law.along(line[0], line[1])
         potential = lambda s: law.potential(line[0] + s * line[1])  # noqa: E731
-        slope = jax.grad(potential)
-        by_autodiff = (potential, slope, jax.grad(slope))
-        return jax.vmap(on_line.derivatives)(s), tuple(jax.vmap(one)(s) for one in by_autodiff)
+        slope, twist = jax.grad(potential), line[0]
+        return Found(
+            law=law,
+            along_line=jax.vmap(on_line.derivatives)(s),
+            by_autodiff=tuple(jax.vmap(function)(s) for function in (potential, slope, jax.grad(slope))),
+            slopes=jax.vmap(lambda s: -law.wrench(line[0] + s * line[1]) @ line[1])(s),
+            wrench=law.wrench(twist),
+            response=law.response(twist),
+            by_grad=-jax.grad(law.potential)(twist),
+            by_jacobian=-jax.jacfwd(law.wrench)(twist),
+        )
 
-    return jax.vmap(one)(laws, lines, along)
+    return jax.vmap(one)(feet, memories, lines, along)
 
 
 def stacked(trees):
@@ -67,14 +75,14 @@ def sampled(request):
 
 
 def test_wrench_is_the_negative_gradient(sampled):
-    _, _, (_, _, _, wrench, (with_hessian, _), by_grad, _) = sampled
-    scale = np.abs(by_grad).max() + 1e-12
-    np.testing.assert_allclose(wrench, by_grad, rtol=0, atol=1e-12 * scale)
-    np.testing.assert_allclose(with_hessian, by_grad, rtol=0, atol=1e-12 * scale)
+    found = sampled[2]
+    scale = np.abs(found.by_grad).max() + 1e-12
+    np.testing.assert_allclose(found.wrench, found.by_grad, rtol=0, atol=1e-12 * scale)
+    np.testing.assert_allclose(found.response[0], found.by_grad, rtol=0, atol=1e-12 * scale)
 
 
 def test_hessian_is_the_second_derivative(sampled):
-    _, _, (_, _, _, _, (_, hessian), _, by_jacobian) = sampled
+    hessian, by_jacobian = sampled[2].response[1], sampled[2].by_jacobian
     # Covariances of a softmax lose the digits that the spread of the vertices' scores takes: 1e-9 of the
     # largest.
     np.testing.assert_allclose(hessian, by_jacobian, rtol=1e-9, atol=1e-9 * np.abs(by_jacobian).max())
@@ -86,7 +94,7 @@ def test_hessian_is_the_second_derivative(sampled):
 def test_potential_is_convex_along_lines(sampled):
     """Slopes along a line never fall, and every chord lies above: the slopes bound the growth between two
     points."""
-    _, along, (_, values, slopes, *_) = sampled
+    along, values, slopes = sampled[1], sampled[2].by_autodiff[0], sampled[2].slopes
     scale = np.abs(slopes).max(1, keepdims=True)
     assert (np.diff(slopes, axis=1) >= -1e-10 * scale).all()
     growth, step = np.diff(values, axis=1), np.diff(along, axis=1)
@@ -97,9 +105,9 @@ def test_potential_is_convex_along_lines(sampled):
 
 def test_derivatives_along_lines_are_those_of_the_potential(sampled):
     """What line searches use. Both sides lose the digits of a softmax's covariance, as above."""
-    lines, along, (law, *_) = sampled
-    found, autodiff = on_lines(law, jnp.asarray(lines), jnp.asarray(along))
-    (value, slope, curvature), (potential, by_grad, by_hessian) = (map(np.asarray, one) for one in (found, autodiff))
+    found = sampled[2]
+    value, slope, curvature = map(np.asarray, found.along_line)
+    potential, by_grad, by_hessian = map(np.asarray, found.by_autodiff)
     scale = np.abs(by_grad).max(1, keepdims=True)
     risen, expected = (one - one[:, :1] for one in (value, potential))  # a constant is left open
     assert (np.abs(risen - expected) <= 1e-12 * np.abs(potential).max(1, keepdims=True) + 1e-11 * scale).all()
@@ -114,12 +122,13 @@ def test_derivatives_along_lines_are_those_of_the_potential(sampled):
 
 def test_potential_is_not_negative(sampled):
     """Never pulls: the ground does no work on a foot that stays or leaves, up to its springs."""
-    assert (np.asarray(sampled[2][1]) >= 0).all()
+    assert (np.asarray(sampled[2].by_autodiff[0]) >= 0).all()
 
 
 def test_support_function_is_bounded_by_the_temperature(sampled):
     """From below exactly, or by 2 eps where sets are round: their corner at zero is rounded as well."""
-    lines, along, (law, values, *_) = sampled
+    lines, along, found = sampled
+    law, values = found.law, found.by_autodiff[0]
     if not isinstance(law, SupportFunction | RoundSupport):
         pytest.skip("not a support function")
     twists = lines[:, None, 0] + along[..., None] * lines[:, None, 1]
