@@ -2,7 +2,7 @@
 
     python scripts/grains_under_feet.py --out FOLDER [--beds 13 15] [--run RUN.nc --feet NAME... --judge 16 17]
 
-RoboSimian's foot in beds of `softground replay --through dem`; some five minutes of a core for each bed, and one for
+RoboSimian's foot in beds of `softground replay --through dem`; some three minutes of a core for each bed, and one for
 each stance of a run; needs LAMMPS. What was driven is a file of the folder, and is not repeated if the command is given
 again. It prints what docs/validation.md says in "The feet of a gait, through grains": what each probe shows beside the
 law; errors of the law on all probes and on stances of a run in other beds, as it is, with memory, at the strength that
@@ -47,6 +47,8 @@ PROBES = {
     "fast": [(0, -2.0, 0.0925), (0, 0, 0.4)],
 }
 """Velocities along x and up (m/s), each for a while (s), from the height `ABOVE` on."""
+ONCE = ("stops",)
+"""Probes for the first bed only: they take as long as all others."""
 AT_LAST = 10
 """Samples at the end of a piece of a probe over which a wrench is averaged."""
 DEEP = (0.1, 0.2)
@@ -83,6 +85,11 @@ class Motion:
         weight, mine = np.array([1.0, 1.0, 1 / TORQUE_LENGTH]), self.pose[:, 1] < 0
         off, size = (weight * one[mine] for one in (law - self.wrench, self.wrench))
         return float((off**2).sum()), float((size**2).sum())
+
+
+def probes_of(seed: int, beds: Sequence[int]) -> list[str]:
+    """Names of the probes that a bed has."""
+    return [name for name in PROBES if seed == beds[0] or name not in ONCE]
 
 
 def driven(folder: Path, name: str, seed: int) -> tuple[np.ndarray, Motion]:
@@ -193,9 +200,10 @@ def slow_strength(piece: np.ndarray, motion: Motion) -> float:
     return float(motion.wrench[rows, 1].mean() / by_law(beads(), motion)[rows, 1].mean())
 
 
-def print_probes(folder: Path, seed: int) -> None:
+def print_probes(folder: Path, seed: int, names: Sequence[str]) -> None:
     """What each probe shows in a bed."""
-    for name, pieces in PROBES.items():
+    for name in names:
+        pieces = PROBES[name]
         piece, motion = driven(folder, name, seed)
         for speed, share in stops(piece, motion, pieces):
             print(f"  stopped from {speed} m/s: {share:.2f} of the upward force is left")
@@ -230,17 +238,17 @@ def draw(path: Path, folder: Path, beds: Sequence[int], run: Run, feet: Sequence
     piece, motion = driven(folder, "sweep", beds[0])
     for seed in beds:
         force.plot(motion.time, driven(folder, "sweep", seed)[1].wrench[:, 1], lw=0.8, label=f"grains, bed {seed}")
-    later = piece > 0
-    force.plot(motion.time[later], by_law(beads(), motion)[later, 1], "k", lw=1, label="the law")
-    force.plot(motion.time[later], by_law(Remembering(beads()), motion)[later, 1], "k:", lw=1, label="with memory")
-    for number, word in enumerate(("pushed", "held", "lifted\n3 mm", "pushed 10 mm", "dragged\n40 mm", "pushed")):
+    moves = np.linalg.norm(motion.twist, axis=1) > 0  # of a foot at rest a law says what it can bear, not what it does
+    for name, medium, line in (("the law", beads(), "k"), ("with memory", Remembering(beads()), "k:")):
+        force.plot(motion.time, np.where(moves, by_law(medium, motion)[:, 1], np.nan), line, lw=1, label=name)
+    for number, word in enumerate(("pushed", "held", "lifted\n3 mm", "pushed 10 mm", "dragged\n40 mm", "down")):
         mine = motion.time[piece == number]
         force.axvline(mine[0], color="0.8", lw=0.8)
         force.text(mine.mean(), 420, word, ha="center", va="top", fontsize=8)
     force.set(xlabel="time (s)", ylabel="upward force (N)", ylim=(-30, 430), xlim=(0, motion.time[-1]))
-    force.legend(fontsize=8, loc="upper left", bbox_to_anchor=(0.0, 0.9))
+    force.legend(fontsize=8, loc="upper left", bbox_to_anchor=(0.0, 0.94))
     for seed in beds:
-        shares = [share for name in PROBES for share in stops(*driven(folder, name, seed), PROBES[name])]
+        shares = [share for name in probes_of(seed, beds) for share in stops(*driven(folder, name, seed), PROBES[name])]
         left.semilogx(*zip(*sorted(shares), strict=True), "o-", ms=4, lw=0.8, label=f"bed {seed}")
     left.set(xlabel="speed before the stop (m/s)", ylabel="share of the force that is left", ylim=(0, 1.05))
     left.legend(fontsize=8)
@@ -277,8 +285,8 @@ def main() -> None:
     jax.config.update("jax_enable_x64", True)
     for seed in asked.beds:
         print(f"bed {seed}")
-        print_probes(asked.out, seed)
-    probes = [driven(asked.out, name, seed)[1] for name in PROBES for seed in asked.beds]
+        print_probes(asked.out, seed, probes_of(seed, asked.beds))
+    probes = [driven(asked.out, name, seed)[1] for seed in asked.beds for name in probes_of(seed, asked.beds)]
     strength = float(np.mean([slow_strength(*driven(asked.out, "slow", seed)) for seed in asked.beds]))
     print(f"strength of the ground under slow pushes: {strength:.3f} of the law")
     motions = {"probes": probes}
