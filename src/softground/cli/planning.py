@@ -340,10 +340,8 @@ def _print_loaded(
         depths = {"depth, run (m)": run, "depth, grains (m)": deep, "difference": deep / run - 1}
         print(json.dumps({"grains": grains} | depths | {"stances": rows}))
         return
-    print_rows(
-        f"{gait} in {grains}: means while feet carry their loads, and depths at the end of that",
-        {str(number): row for number, row in enumerate(rows, 1)},
-    )
+    stances = {f"{row.pop('foot')} from {row.pop('start (s)')} s, bed {row.pop('bed')}": row for row in rows}
+    print_rows(f"{gait} in {grains}: means while feet carry their loads, and depths at the end of that", stances)
     print_pairs("", {"depth of all stances differs by": f"{100 * (deep / run - 1):.0f} %"})
 
 
