@@ -340,8 +340,8 @@ def _print_loaded(
         depths = {"depth, run (m)": run, "depth, grains (m)": deep, "difference": deep / run - 1}
         print(json.dumps({"grains": grains} | depths | {"stances": rows}))
         return
-    stances = {f"{row.pop('foot')} from {row.pop('start (s)')} s, bed {row.pop('bed')}": row for row in rows}
-    print_rows(f"{gait} in {grains}: means while feet carry their loads, and depths at the end of that", stances)
+    by_quantity = {name: {str(number): row[name] for number, row in enumerate(rows, 1)} for name in rows[0]}
+    print_rows(f"{gait} in {grains}: means while feet carry their loads, and depths at the end of that", by_quantity)
     print_pairs("", {"depth of all stances differs by": f"{100 * (deep / run - 1):.0f} %"})
 
 
