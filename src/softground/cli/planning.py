@@ -241,7 +241,7 @@ def replay(
         raise OptionError("--mpc goes with pushes, another strength and driven feet, not with --ensemble or --walking")
     plan, seed = Plan.load(gait), seed or 0
     if through is not None and walking:
-        walked = _walk_in_grains(plan, through, grains, beds, walk_seconds, feedback, eps)
+        walked = _walk_in_grains(plan, through, grains, beds, walk_seconds, feedback, strength, eps)
         walked.grains.save(out)
         _print_walk(gait, walked, out, as_json)
         return
@@ -340,10 +340,8 @@ def _print_loaded(
         depths = {"depth, run (m)": run, "depth, grains (m)": deep, "difference": deep / run - 1}
         print(json.dumps({"grains": grains} | depths | {"stances": rows}))
         return
-    print_rows(
-        f"{gait} in {grains}: means while feet carry their loads, and depths at the end of that",
-        {str(number): row for number, row in enumerate(rows, 1)},
-    )
+    by_quantity = {name: {str(number): row[name] for number, row in enumerate(rows, 1)} for name in rows[0]}
+    print_rows(f"{gait} in {grains}: means while feet carry their loads, and depths at the end of that", by_quantity)
     print_pairs("", {"depth of all stances differs by": f"{100 * (deep / run - 1):.0f} %"})
 
 
@@ -359,16 +357,17 @@ def _grains_and_beds(through: str, grains: str, beds: str) -> tuple[Grains, list
 
 
 def _walk_in_grains(
-    plan: Plan, through: str, grains: str, beds: str, seconds: float, feedback: bool, eps: float
+    plan: Plan, through: str, grains: str, beds: str, seconds: float, feedback: bool, strength: float, eps: float
 ) -> WalkedInGrains:
-    """The walk of a plan, by the law that it was planned on and in grains."""
+    """The walk of a plan, by the law that it was planned on, at some strength, and in grains."""
     from softground.planning.replay import follower_of
     from softground.simulation import Simulator
     from softground.validation.walk_in_grains import PERIOD, walk_in_grains
 
     material, seeds = _grains_and_beds(through, grains, beds)
     check_positive(walk_seconds=seconds)
-    simulator = Simulator(plan.problem.robot, plan.problem.ground.sharpened(eps), PERIOD)
+    ground = plan.problem.ground if strength == 1 else plan.problem.ground.stronger(strength)
+    simulator = Simulator(plan.problem.robot, ground.sharpened(eps), PERIOD)
     first = (plan.trajectory.knots - 1) // 3  # a gait's beginning is unlike the rest of it
     rest = plan.trajectory.after(first)
     start = simulator.initial_state(rest.q[0], rest.v[0])

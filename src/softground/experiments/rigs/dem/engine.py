@@ -26,7 +26,7 @@ from softground.robots.shapes import Box, Cylinder, HalfCylinder
 SKIN = 0.3
 #: By how much time steps are shorter under a foot that stands. Grains that it has pressed together by a tenth of their
 #: radius are as stiff and damped as their time step bears: friction on them turned round in every step, and the
-#: horizontal force on the foot alternated by 25 N (standard deviation); with half the step, by 0.5 N.
+#: horizontal force on the foot alternated by 25 N (standard deviation); with half the step, by 1 N.
 PRESSED = 2
 GRAVITY = 9.81  # m/s2
 DOWN = (0.0, 0.0, -1.0)
