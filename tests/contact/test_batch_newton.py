@@ -106,6 +106,7 @@ def test_nan_is_flagged_and_stays_in_its_step(batch):
     momentum[3, 0] = np.nan
     found = run(BatchNewton(max_iterations=4), batch._replace(momentum=momentum).problems(EPS))
     assert not found.converged[3]
+    assert found.iterations[3] == 0  # nobody waits for it
     assert np.isfinite(np.delete(np.asarray(found.velocity), 3, axis=0)).all()
 
 

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental.compilation_cache import compilation_cache
 from scipy.sparse import coo_matrix
 
 from softground.contact.feet import feet_along
@@ -130,6 +131,16 @@ def test_what_is_kept_is_read_again(tmp_path, monkeypatch):
     assert Kept("a test").found("pattern", Pattern, lambda: []) == []
 
 
+@pytest.fixture
+def without_jax_cache():
+    """What JAX's own cache has is not kept a second time; whether it has one a process asks once, or after a reset."""
+    jax.config.update("jax_enable_compilation_cache", False)
+    compilation_cache.reset_cache()
+    yield
+    jax.config.update("jax_enable_compilation_cache", True)
+    compilation_cache.reset_cache()
+
+
 @pytest.mark.parametrize(
     "function",
     [
@@ -139,13 +150,9 @@ def test_what_is_kept_is_read_again(tmp_path, monkeypatch):
     ],
     ids=["array", "nested", "unused"],
 )
-def test_programs_from_disk_return_what_they_returned(function, tmp_path, monkeypatch):
+def test_programs_from_disk_return_what_they_returned(function, without_jax_cache, tmp_path, monkeypatch):
     monkeypatch.setenv("SOFTGROUND_CACHE", str(tmp_path))
-    jax.config.update("jax_enable_compilation_cache", False)  # what JAX's own cache has is not kept a second time
-    try:
-        fresh, loaded = (Kept("forms").program("any", function)(np.arange(3.0), 2.0) for _ in range(2))
-    finally:
-        jax.config.update("jax_enable_compilation_cache", True)
+    fresh, loaded = (Kept("forms").program("any", function)(np.arange(3.0), 2.0) for _ in range(2))
     assert list(tmp_path.rglob("*.plan"))
     assert jax.tree.structure(fresh) == jax.tree.structure(loaded)
     jax.tree.map(np.testing.assert_array_equal, fresh, loaded)
@@ -160,14 +167,12 @@ np.testing.assert_array_equal(halves, [0.5, 0.5, 0.5])
 """
 
 
-def test_programs_from_disk_solve_equations_in_a_process_that_has_compiled_nothing(tmp_path, monkeypatch):
+def test_programs_from_disk_solve_equations_in_a_process_that_has_compiled_nothing(
+    without_jax_cache, tmp_path, monkeypatch
+):
     """JAX looks for LAPACK when it compiles: a process that only loads must have it looked for."""
     monkeypatch.setenv("SOFTGROUND_CACHE", str(tmp_path))
-    jax.config.update("jax_enable_compilation_cache", False)
-    try:
-        Kept("equations").program("solved", lambda a, b: jnp.linalg.solve(a, b))(2.0 * np.eye(3), np.ones(3))
-    finally:
-        jax.config.update("jax_enable_compilation_cache", True)
+    Kept("equations").program("solved", lambda a, b: jnp.linalg.solve(a, b))(2.0 * np.eye(3), np.ones(3))
     subprocess.run([sys.executable, "-c", ALONE], check=True)
 
 

@@ -86,7 +86,9 @@ class Newton(eqx.Module):
         return jax.lax.cond(made.holds(problem, v) | ~finite, lambda: solution, rest)
 
     def _unfinished(self, state: Iterate) -> Bool[Array, ""]:
-        return ~self._reached(state) & (state.iteration < self.max_iterations)
+        """What is not finite stays so: in a batch, all would wait for it to the last iteration."""
+        hopeful = jnp.isfinite(state.decrement) & (state.iteration < self.max_iterations)
+        return ~self._reached(state) & hopeful
 
     def _reached(self, state: Iterate) -> Bool[Array, ""]:
         """Whether an iterate is at the minimum, on the ground as it is."""
