@@ -24,6 +24,7 @@ _SHIM = """
 #define __global__
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(threads)
+#define __align__(bytes) alignas(bytes)
 static struct { long long x; } blockIdx, blockDim = {TEAM};
 static thread_local struct { long long x; } threadIdx;
 #define __syncthreads()

@@ -15,7 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from softground.native.cuda_operations import PREAMBLE, expression, literal, team_text
+import numpy as np
+
+from softground.native.cuda_operations import FOUR, PREAMBLE, expression, literal, team_text
 from softground.native.local_arrays import LocalArrays, local_arrays
 from softground.native.program import (
     Block,
@@ -74,7 +76,7 @@ def kernel_text(program: Program, team: int | None = None) -> str:
         _callee(writer, function)
     _kernel(writer, program)
     real = "double" if program.precision == 64 else "float"
-    head = [f"typedef {real} real;", PREAMBLE[program.precision], team_text(team, program.precision)]
+    head = [f"typedef {real} real;", FOUR, PREAMBLE[program.precision], team_text(team, program.precision)]
     return "\n".join([*head, *writer.tables, *writer.lines, ""])
 
 
@@ -145,6 +147,27 @@ class _Writer:
         room = self.team * self.rounds(array.size)  # the last round may have none left for some threads
         self.tables.append(f"static {place} const {_TYPES[array.kind]} {name}[{room}] = {{{numbers}}};")
         return name
+
+    def pointer(self, array: LocalArray) -> str:
+        """Where an array begins; a table is written when it is first asked for."""
+        if array not in self.pointers:
+            self.pointers[array] = self.table(array)
+        return self.pointers[array]
+
+    def interleaved(self, arrays: Sequence[LocalArray]) -> tuple[str, int]:
+        """Tables that a loop reads together, as one of fours, and how many of these a round reads.
+
+        The fours of a team's threads lie side by side: an address, and few reads, serve all of a round.
+        """
+        rounds, fours = self.rounds(max(array.size for array in arrays)), -(-len(arrays) // 4)
+        numbers = np.zeros((4 * fours, rounds * self.team))
+        for column, array in zip(numbers, arrays, strict=False):
+            column[: array.size] = array.start
+        ordered = numbers.reshape(fours, 4, rounds, self.team).transpose(2, 0, 3, 1).reshape(-1, 4)
+        name = self.fresh("table")
+        rows = ", ".join(f"{{{', '.join(literal('float', x, self.precision) for x in row)}}}" for row in ordered)
+        self.tables.append(f"static __device__ const Four {name}[{len(ordered)}] = {{{rows}}};")
+        return name, fours
 
     def rounds(self, count: int) -> int:
         """Of a loop, for a thread of a team."""
@@ -231,8 +254,6 @@ def _place_arrays(writer: _Writer, function: Function) -> None:
             if array.start is not None:
                 there = f"k * {writer.team} + lane()" if own else "k"
                 writer.line(f"for (int k = 0; k < {size}; k++) {name}[k] = {writer.table(array)}[{there}];")
-        elif array not in writer.pointers:
-            writer.pointers[array] = writer.table(array)
 
 
 def _block(writer: _Writer, block: Block, top: bool = False) -> None:
@@ -262,7 +283,7 @@ def _block(writer: _Writer, block: Block, top: bool = False) -> None:
 def _loaded(writer: _Writer, statement: Load) -> str:
     """An element for all threads of a team; of an array that is shared out from the one that has it."""
     array, place = statement.array, _inside(writer, statement.index, statement.array.size)
-    name, team = writer.pointers[array], writer.team
+    name, team = writer.pointer(array), writer.team
     if not _lies_apart(writer, array):
         return f"{name}[{place}]"
     return f"of_lane({name}[{place} / {team}], {place} % {team})"
@@ -346,10 +367,13 @@ def _for_each(writer: _Writer, statement: ForEach) -> None:
     writer.open(f"for (int {turn} = 0; {turn} < {count}; {turn}++)")
     index = writer.names[statement.index] = writer.fresh("k")
     writer.line(f"const int {index} = {turn} * {team} + lane();" if team > 1 else f"const int {index} = {turn};")
+    together = _interleaved(writer, statement, turn)
     for one in statement.body:
         match one:
+            case Load() if one.result in together:
+                pass
             case Load(array, _, result):
-                writer.let(result, f"{writer.pointers[array]}[{turn if _lies_apart(writer, array) else index}]")
+                writer.let(result, f"{writer.pointer(array)}[{turn if _lies_apart(writer, array) else index}]")
             case Store(array, _, value) if _lies_apart(writer, array) or team == 1:
                 writer.line(f"{writer.pointers[array]}[{turn}] = {writer.operand(value)};")
             case _:
@@ -361,6 +385,20 @@ def _for_each(writer: _Writer, statement: ForEach) -> None:
     if team > 1:
         for joint, name in zip(statement.joints, names, strict=True):
             writer.line(f"{name} = joined_{joint}({name});")
+
+
+def _interleaved(writer: _Writer, loop: ForEach, turn: str) -> set[Value]:
+    """Read what a round needs of tables at its start, so that it waits for memory once. Which values that gives."""
+    loads = [s for s in loop.body if isinstance(s, Load) and not writer.arrays.in_memory(s.array)]
+    loads = [s for s in loads if s.array.kind == "float" and s.index is loop.index]
+    if writer.team == 1 or len(loads) < 2:
+        return set()
+    table, fours = writer.interleaved([s.array for s in loads])
+    for k in range(fours):
+        four = writer.fresh("four")
+        writer.line(f"const Four {four} = {table}[({turn} * {fours} + {k}) * {writer.team} + lane()];")
+        writer.names.update((s.result, f"{four}.{part}") for s, part in zip(loads[4 * k :], "abcd", strict=False))
+    return {s.result for s in loads}
 
 
 def turns_alike(loop: While) -> bool:

@@ -26,6 +26,8 @@ static __device__ inline int truncated(real a) {
   return a != a ? 0 : a >= (real)2147483648.0 ? 2147483647 : a <= (real)-2147483648.0 ? -2147483647 - 1 : (int)a;
 }
 """
+#: Numbers that are read in one go.
+FOUR = "struct __align__(16) Four { real a, b, c, d; };"
 #: A NaN wins, which the processor can do by itself in single precision.
 _GREATER = """
 static __device__ inline real {name}(real a, real b) {{
