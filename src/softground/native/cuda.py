@@ -44,6 +44,7 @@ KERNEL = "softground_kernel"
 TEAM = 4
 #: A loop with no more statements than this is unrolled so many times, so that rounds wait for memory together.
 SHORT, UNROLLED = 64, 4
+PREFETCH = True
 #: Most threads of a block: those that a processor has registers for, if each takes as many as it can have. A batch has
 #: as many blocks as there are processors, if it is not larger (gpu.py).
 BLOCK = 256
@@ -363,14 +364,22 @@ def _for_each(writer: _Writer, statement: ForEach) -> None:
         names.append(writer.variable(result, nothing))
     team, count = writer.team, writer.rounds(statement.count)
     turn = writer.fresh("turn")
+    together = _interleaved(writer, statement)
+    for name, place, _ in together if PREFETCH else ():
+        writer.line(f"Four next_{name} = {place.format(0)};")
     writer.line(f"#pragma unroll {UNROLLED if len(statement.body) <= SHORT else 1}")
     writer.open(f"for (int {turn} = 0; {turn} < {count}; {turn}++)")
     index = writer.names[statement.index] = writer.fresh("k")
     writer.line(f"const int {index} = {turn} * {team} + lane();" if team > 1 else f"const int {index} = {turn};")
-    together = _interleaved(writer, statement, turn)
+    for name, place, loads in together:
+        writer.line(f"const Four {name} = {f'next_{name}' if PREFETCH else place.format(turn)};")
+        writer.names.update((s.result, f"{name}.{part}") for s, part in zip(loads, "abcd", strict=False))
+    for name, place, _ in together if PREFETCH else ():  # for the next round, while this one computes
+        writer.line(f"next_{name} = {place.format(f'({turn} + ({turn} + 1 < {count}))')};")
+    at_hand = {s.result for _, _, loads in together for s in loads}
     for one in statement.body:
         match one:
-            case Load() if one.result in together:
+            case Load() if one.result in at_hand:
                 pass
             case Load(array, _, result):
                 writer.let(result, f"{writer.pointer(array)}[{turn if _lies_apart(writer, array) else index}]")
@@ -387,18 +396,17 @@ def _for_each(writer: _Writer, statement: ForEach) -> None:
             writer.line(f"{name} = joined_{joint}({name});")
 
 
-def _interleaved(writer: _Writer, loop: ForEach, turn: str) -> set[Value]:
-    """Read what a round needs of tables at its start, so that it waits for memory once. Which values that gives."""
+def _interleaved(writer: _Writer, loop: ForEach) -> list[tuple[str, str, list[Load]]]:
+    """What a round needs of tables, in fours: a name, where it is read from, and the loads that it serves."""
     loads = [s for s in loop.body if isinstance(s, Load) and not writer.arrays.in_memory(s.array)]
     loads = [s for s in loads if s.array.kind == "float" and s.index is loop.index]
     if writer.team == 1 or len(loads) < 2:
-        return set()
+        return []
     table, fours = writer.interleaved([s.array for s in loads])
-    for k in range(fours):
-        four = writer.fresh("four")
-        writer.line(f"const Four {four} = {table}[({turn} * {fours} + {k}) * {writer.team} + lane()];")
-        writer.names.update((s.result, f"{four}.{part}") for s, part in zip(loads[4 * k :], "abcd", strict=False))
-    return {s.result for s in loads}
+    return [
+        (writer.fresh("four"), f"{table}[({{0}} * {fours} + {k}) * {writer.team} + lane()]", loads[4 * k : 4 * k + 4])
+        for k in range(fours)
+    ]
 
 
 def turns_alike(loop: While) -> bool:

@@ -1,0 +1,346 @@
+"""Numbers that do not fit into registers wait in places of an array: for GPUs, whose compiler would keep them in memory
+of each thread, far away, and once for every thread of a team.
+
+A number is put into its place once, right after it was made, and taken from there before a statement that uses it when
+it is no longer in a register. It leaves the registers when there are too many: that one goes which is used again last
+(Belady). Places are handed on; if there are not enough, they go to numbers that are taken most often for the time that
+they wait, and the others are left to the compiler.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+import numpy as np
+
+from softground.native.program import (
+    Block,
+    Compute,
+    Constant,
+    ForEach,
+    Function,
+    If,
+    Load,
+    LocalArray,
+    Operand,
+    Program,
+    Statement,
+    Store,
+    Value,
+    While,
+)
+from softground.native.traversal import made, rebuilt, renamed, used, used_inside, walk
+
+#: A loop or a branch with fewer statements is one statement here: what it uses is in registers while it runs.
+LONG = 1000
+#: How often, beside what is around it, a long branch is taken and a long loop turns.
+_BRANCH, _LOOP = 0.1, 3.0
+#: Statements between taking a number and using it, which is about as long as that takes.
+AHEAD = 12
+
+
+def with_places(program: Program, registers: int, places: int) -> tuple[Program, LocalArray]:
+    """The same program with no more than so many floats of `main` in registers at a time, as far as places suffice;
+    and the array of those places, of which no element is read before it is stored."""
+    main = program.main
+    plan = _Plan(_Times(main), registers)
+    plan.function(main)
+    homes = _homes(plan, places)
+    array = LocalArray("float", 1 + max((place for place, _ in homes.values()), default=0))
+    writing = _Writing(plan, homes, array)
+    body, results = writing.block(main.body, {}, main.results, main.parameters)
+    return replace(program, main=replace(main, body=body, results=results)), array
+
+
+def _is_long(statement: Statement) -> bool:
+    return isinstance(statement, If | While) and sum(1 for _ in walk((statement,))) >= LONG
+
+
+def _floats(operands: Iterable[Operand]) -> list[Value]:
+    return list(dict.fromkeys(x for x in operands if isinstance(x, Value) and x.kind == "float"))
+
+
+def _needs(statement: Statement) -> list[Value]:
+    """Floats that must be in registers for a statement, with those for blocks inside it if it is not long."""
+    if _is_long(statement):
+        return _floats(used(statement))
+    inside = {x for one in walk((statement,)) if one is not statement for x in made(one)}
+    inside.update(x for one in walk((statement,)) if isinstance(one, While) for x in one.variables)
+    operands = (x for one in walk((statement,)) for x in (*used(one), *used_inside(one)))
+    return [x for x in _floats(operands) if x not in inside]
+
+
+class _Times:
+    """When everything happens, counted over the text: a long statement begins, then come those inside it, then it ends.
+
+    uses: of each float, in order. often: by time, how often it comes by. loops: begin and end of the long ones.
+    """
+
+    def __init__(self, function: Function):
+        self.of: dict[int, tuple[int, int]] = {}  # begin and end of a statement, by its identity
+        self.uses: dict[Value, list[int]] = defaultdict(list)
+        self.born: dict[Value, int] = dict.fromkeys(function.parameters, 0)
+        self.often: list[float] = []
+        self.loops: list[tuple[int, int]] = []
+        self._block(function.body, function.results, 1.0)
+
+    def end(self, block: Block) -> int:
+        """When the results of a block are used."""
+        return self.of[id(block)][1]
+
+    def _tick(self, often: float, uses: Iterable[Value] = ()) -> int:
+        for value in uses:
+            self.uses[value].append(len(self.often))
+        self.often.append(often)
+        return len(self.often) - 1
+
+    def _block(self, block: Block, results: Sequence[Operand], often: float) -> None:
+        begin = self._tick(often)
+        for statement in block:
+            self._statement(statement, often)
+        self.of[id(block)] = begin, self._tick(often, _floats(results))
+
+    def _statement(self, statement: Statement, often: float) -> None:
+        begin = self._tick(often, _needs(statement))
+        if _is_long(statement):
+            match statement:
+                case If():
+                    self._block(statement.then, statement.then_values, often * _BRANCH)
+                    self._block(statement.otherwise, statement.otherwise_values, often * _BRANCH)
+                case While():
+                    self.born.update(dict.fromkeys(statement.variables, begin))
+                    self._block(statement.condition, (statement.flag,), often * _LOOP)
+                    self._block(statement.body, statement.next, often * _LOOP)
+                    self.loops.append((begin, len(self.often) - 1))
+        end = self._tick(often)
+        self.of[id(statement)] = begin, end
+        self.born.update(dict.fromkeys(made(statement), end))
+
+
+@dataclass
+class _Plan:
+    """Which floats leave the registers, and before which statement each is taken again."""
+
+    times: _Times
+    registers: int
+    gone: set[Value] = field(default_factory=set)
+    #: Floats to take before the k-th statement of a block, or before its results, by the block's identity and k.
+    taken: dict[tuple[int, int], list[Value]] = field(default_factory=dict)
+    when: dict[Value, list[int]] = field(default_factory=lambda: defaultdict(list))  # each is taken
+    _around: list[tuple[int, int]] = field(default_factory=list)  # loops, outer ones first
+
+    def function(self, function: Function) -> None:
+        self._block(function.body, function.results, set(_floats(function.parameters)))
+
+    def _block(self, block: Block, results: Sequence[Operand], here: set[Value]) -> None:
+        """here: floats in registers, which changes to what there is at the end."""
+        for k, statement in enumerate(block):
+            begin, end = self.times.of[id(statement)]
+            self._have(here, _needs(statement), begin, (id(block), k), _room(statement))
+            if _is_long(statement):
+                self._inside(statement, here, begin)
+            here.update(_floats(made(statement)))
+            self._leave(here, end)
+        self._have(here, _floats(results), self.times.end(block), (id(block), len(block)), 0)
+
+    def _inside(self, statement: Statement, here: set[Value], begin: int) -> None:
+        match statement:
+            case If():
+                arms = set(here), set(here)
+                self._block(statement.then, statement.then_values, arms[0])
+                self._block(statement.otherwise, statement.otherwise_values, arms[1])
+                here &= arms[0] & arms[1]
+            case While():  # every turn finds what is from outside in its place
+                self.gone.update(x for x in here if self._next(x, begin + 1) is not None)
+                here.clear()
+                self._around.append((begin, self.times.end(statement.body)))
+                variables = set(_floats(statement.variables))
+                self._block(statement.condition, (statement.flag,), set(variables))
+                self._block(statement.body, statement.next, variables)
+                self._around.pop()
+
+    def _have(self, here: set[Value], values: list[Value], time: int, place: tuple[int, int], room: int) -> None:
+        missing = [x for x in values if x not in here]
+        if missing:
+            self.taken[place] = missing
+            for value in missing:
+                self.when[value].append(time)
+            here.update(missing)
+        self._leave(here, time, room, values)
+
+    def _leave(self, here: set[Value], time: int, room: int = 0, staying: Iterable[Value] = ()) -> None:
+        """Make room."""
+        if len(here) + room <= self.registers:
+            return
+        soon = {x: self._next(x, time) for x in here}
+        here.intersection_update([x for x, when in soon.items() if when is not None])
+        far = sorted(here.difference(staying), key=lambda x: soon[x])
+        while far and len(here) + room > self.registers:
+            here.remove(far[-1])
+            self.gone.add(far.pop())
+
+    def _next(self, value: Value, time: int) -> int | None:
+        """When a float is used at or after a time, also in a later turn of a loop; None if it is not."""
+        uses = self.times.uses[value]
+        k = bisect_left(uses, time)
+        found = uses[k] if k < len(uses) else None
+        for begin, end in reversed(self._around):
+            if found is not None and found <= end:
+                return found
+            first = bisect_left(uses, begin)
+            if self.times.born[value] <= begin and first < len(uses) and uses[first] <= end:
+                again = uses[first] + end - begin
+                found = again if found is None else min(found, again)
+        return found
+
+
+def _room(statement: Statement) -> int:
+    """Floats that are alive at a time in loops over arrays inside a statement; what they read of tables is read at once,
+    and that of the next round as well."""
+    return max((_alive(one) for one in walk((statement,)) if isinstance(one, ForEach)), default=0)
+
+
+def _alive(loop: ForEach) -> int:
+    tables = {s.result for s in loop.body if isinstance(s, Load) and s.array.start is not None}
+    last = {x: k for k, s in enumerate(loop.body) for x in used(s)}
+    last.update(dict.fromkeys(loop.values, len(loop.body)))
+    alive, most = set(tables), len(tables)
+    for k, statement in enumerate(loop.body):
+        alive.update(_floats(made(statement)))
+        most = max(most, len(alive))
+        alive = {x for x in alive if last.get(x, -1) > k}
+    return most + len(tables) + len(loop.results)
+
+
+def _homes(plan: _Plan, places: int) -> dict[Value, tuple[int, int]]:
+    """A place for each float that gets one, and the time until which it is there.
+
+    What is also taken in a branch that is seldom taken stays until then only if there are places left.
+    """
+    often, born = plan.times.often, plan.times.born
+    waits, longer = [], []
+    for value, when in plan.when.items():
+        usual = [time for time in when if often[time] >= often[born[value]]] or when
+        waits.append(_wait(plan.times, value, usual))
+        if len(usual) < len(when):
+            longer.append(_wait(plan.times, value, when))
+    alive = np.zeros(len(often), int)
+    until: dict[Value, int] = {}
+    for order in (waits, longer):
+        for wait in sorted(order, key=lambda wait: -wait.worth):
+            begin = until.get(wait.value, wait.begin - 1) + 1
+            if (alive[begin : wait.end + 1] < places).all() and (order is waits or wait.value in until):
+                alive[begin : wait.end + 1] += 1
+                until[wait.value] = wait.end
+    return _shared_out({value: (born[value], end) for value, end in until.items()}, places)
+
+
+class _Wait(NamedTuple):
+    """A float in a place from one time to another. worth: how often it is taken, for that time."""
+
+    value: Value
+    begin: int
+    end: int
+    worth: float
+
+
+def _wait(times: _Times, value: Value, when: Sequence[int]) -> _Wait:
+    begin, end = times.born[value], when[-1]
+    for first, last in times.loops:  # inner ones first: what a loop takes in one turn it takes in the next
+        if begin <= first <= end:
+            end = max(end, last)
+    return _Wait(value, begin, end, sum(times.often[time] for time in when) / (end - begin + 1))
+
+
+def _shared_out(spans: dict[Value, tuple[int, int]], places: int) -> dict[Value, tuple[int, int]]:
+    """A place for every span of time, and its end: one that is free, of which there are enough."""
+    free, busy = list(range(places)), []
+    homes = {}
+    for value, (begin, end) in sorted(spans.items(), key=lambda one: one[1]):
+        while busy and busy[0][0] < begin:
+            heappush(free, heappop(busy)[1])
+        homes[value] = heappop(free), end
+        heappush(busy, (end, homes[value][0]))
+    return homes
+
+
+@dataclass
+class _Writing:
+    """Blocks with the loads and stores of a plan."""
+
+    plan: _Plan
+    homes: dict[Value, tuple[int, int]]
+    array: LocalArray
+
+    def block(
+        self, block: Block, names: dict[Operand, Operand], results: Sequence[Operand], given: Iterable[Value] = ()
+    ) -> tuple[list[Statement], tuple[Operand, ...]]:
+        """A block and its results. names: what floats are called as it begins; given: what it is made with."""
+        names, written = dict(names), self._stores(given)
+        for k, statement in enumerate(block):
+            written += self._loads((id(block), k), self.plan.times.of[id(statement)][0], names)
+            written.append(self._statement(statement, names))
+            written += self._stores(made(statement))
+        written += self._loads((id(block), len(block)), self.plan.times.of[id(block)][1], names)
+        return _earlier(written, self.array), tuple(names.get(x, x) for x in results)
+
+    def _statement(self, statement: Statement, names: dict[Operand, Operand]) -> Statement:
+        def here(x: Operand) -> Operand:
+            return names.get(x, x)
+
+        match statement if _is_long(statement) else None:
+            case If():
+                then, then_values = self.block(statement.then, names, statement.then_values)
+                otherwise, otherwise_values = self.block(statement.otherwise, names, statement.otherwise_values)
+                return If(here(statement.flag), then, then_values, otherwise, otherwise_values, statement.results)
+            case While():
+                start = tuple(map(here, statement.start))
+                condition, (flag,) = self.block(statement.condition, {}, (statement.flag,))
+                body, after = self.block(statement.body, {}, statement.next, statement.variables)
+                names.clear()
+                return While(statement.variables, start, condition, flag, body, after, statement.results)
+            case _:
+                return _renamed_inside(statement, here)
+
+    def _loads(self, where: tuple[int, int], time: int, names: dict[Operand, Operand]) -> list[Statement]:
+        loads: list[Statement] = []
+        for value in self.plan.taken.get(where, ()):
+            place, until = self.homes.get(value, (0, -1))
+            names.pop(value, None)
+            if time <= until:
+                names[value] = again = Value("float")
+                loads.append(Load(self.array, Constant("int", place), again))
+        return loads
+
+    def _stores(self, values: Iterable[Value]) -> list[Statement]:
+        return [Store(self.array, Constant("int", self.homes[x][0]), x) for x in values if x in self.homes]
+
+
+def _renamed_inside(statement: Statement, new: Callable[[Operand], Operand]) -> Statement:
+    """A statement that uses other operands, also in blocks inside it."""
+    (inside,) = rebuilt((statement,), lambda one: (renamed(one, new),))
+    return inside
+
+
+def _earlier(block: list[Statement], array: LocalArray) -> list[Statement]:
+    """Numbers are taken some statements before they are needed, but not before they are put there."""
+    written: list[Statement] = []
+    for statement in block:
+        k = len(written)
+        if isinstance(statement, Load) and statement.array is array:
+            while k > max(len(written) - AHEAD, 0) and _may_follow(written[k - 1], statement):
+                k -= 1
+        written.insert(k, statement)
+    return written
+
+
+def _may_follow(other: Statement, load: Load) -> bool:
+    """Whether a statement may as well come after a load: not one that takes long, or another load, or its store."""
+    if isinstance(other, Load | Store) and other.array is load.array:
+        return isinstance(other, Store) and other.index != load.index
+    return isinstance(other, Compute | Load | Store)
