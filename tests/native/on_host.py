@@ -25,6 +25,8 @@ _SHIM = """
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(threads)
 #define __align__(bytes) alignas(bytes)
+#define __shared__
+#define __activemask() 0
 static struct { long long x; } blockIdx, blockDim = {TEAM};
 static thread_local struct { long long x; } threadIdx;
 #define __syncthreads()
@@ -83,6 +85,7 @@ def _library(program: Program, team: int) -> ctypes.CDLL:
 {_SHIM}{_EXCHANGE}
 struct cast {{ void* p; cast(void* q) : p(q) {{}} template <class T> operator T*() const {{ return (T*)p; }} }};
 {kernel_text(frugal(program), team)}
+real places[1 << 16];
 struct Job {{ void** p; long long rows; int lane; }};
 static void* work(void* job) {{
   void** p = ((Job*)job)->p;

@@ -17,13 +17,15 @@ from itertools import chain
 
 import numpy as np
 
-from softground.native.cuda_operations import FOUR, PREAMBLE, expression, literal, team_text
+from softground.native.cuda_operations import FOUR, PREAMBLE, expression, literal, places_text, team_text
 from softground.native.local_arrays import LocalArrays, local_arrays
+from softground.native.places import LONG, with_places
 from softground.native.program import (
     Block,
     Buffer,
     Call,
     Compute,
+    Constant,
     ForEach,
     Function,
     If,
@@ -63,7 +65,7 @@ def team_of(program: Program) -> int:
     return TEAM if _loop_arrays(program) else 1
 
 
-def kernel_text(program: Program, team: int | None = None) -> str:
+def kernel_text(program: Program, team: int | None = None, registers: int = 0, room: int = 0) -> str:
     """The whole program. The kernel's parameters: pointers to all inputs and all outputs, and the number of rows.
 
     team: threads for a row, a power of two up to 32.
@@ -71,13 +73,17 @@ def kernel_text(program: Program, team: int | None = None) -> str:
     program = with_shared_memory(program)
     team = team_of(program) if team is None else team
     shared_out = _loop_arrays(program) if team > 1 else frozenset()
-    writer = _Writer(program.precision, local_arrays(program), team, shared_out)
+    places = None
+    if room:
+        program, places = with_places(program, registers, room)
+    writer = _Writer(program.precision, local_arrays(program), team, shared_out, places=places)
     for k, function in enumerate(program.functions):
         writer.functions[function] = f"f{k}"
         _callee(writer, function)
     _kernel(writer, program)
     real = "double" if program.precision == 64 else "float"
     head = [f"typedef {real} real;", FOUR, PREAMBLE[program.precision], team_text(team, program.precision)]
+    head += [] if places is None else [places_text(program.precision)]
     return "\n".join([*head, *writer.tables, *writer.lines, ""])
 
 
@@ -103,6 +109,7 @@ class _Writer:
     functions: dict[Function, str] = field(default_factory=dict)
     pointers: dict[LocalArray, str] = field(default_factory=dict)
     outside: set[LocalArray] = field(default_factory=set)  # buffers in place, not memory of the thread
+    places: LocalArray | None = None  # numbers that wait in memory of the processor, once for a team
     indent: str = ""
     _count: int = 0
     _constant_bytes: int = 0
@@ -208,6 +215,9 @@ def _kernel(writer: _Writer, program: Program) -> None:
     writer.line("const long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x;")
     writer.line(f"const long long team = thread / {writer.team};")
     writer.line("const long long row = team < rows ? team : rows - 1;  // all threads meet at barriers")
+    if writer.places is not None:
+        stride = writer.places.size | 1  # odd, so that rows read different banks
+        writer.line(f"real* const own = places + threadIdx.x / {writer.team} * {stride};")
     writer.line(f"const bool first = team == row && thread % {writer.team} == 0;  // of its team, of no row again")
     values, memory = iter(program.main.parameters), iter(program.memory)
     for k, buffer in enumerate(program.outputs):
@@ -245,7 +255,7 @@ def _stored(buffer: Buffer) -> str:
 def _place_arrays(writer: _Writer, function: Function) -> None:
     """Give every array of a function its memory, as the function begins."""
     for array in dict.fromkeys(s.array for s in walk(function.body) if isinstance(s, Load | Store)):
-        if array in writer.outside:
+        if array in writer.outside or array is writer.places:
             continue
         if writer.arrays.in_memory(array):
             name = writer.pointers[array] = writer.fresh("memory")
@@ -264,6 +274,10 @@ def _block(writer: _Writer, block: Block, top: bool = False) -> None:
             case Compute(operation, arguments, result):
                 names = [writer.operand(x) for x in arguments]
                 writer.let(result, expression(operation, arguments[-1].kind, names, writer.precision))
+            case Load(array, Constant(number=place), result) if array is writer.places:
+                writer.let(result, f"taken<{place}>(own)")
+            case Store(array, Constant(number=place), value) if array is writer.places:
+                writer.line(f"put<{place}>(own, {writer.operand(value)});")
             case Load():
                 writer.let(statement.result, _loaded(writer, statement))
             case Store():
@@ -321,6 +335,7 @@ def _inside(writer: _Writer, index: Operand, size: int) -> str:
 
 def _if(writer: _Writer, statement: If) -> None:
     results = [writer.variable(result) for result in statement.results]
+    meeting = _meeting(writer) if sum(1 for _ in walk((statement,))) >= LONG else None
     for head, block, values in (
         (f"if ({writer.operand(statement.flag)})", statement.then, statement.then_values),
         ("else", statement.otherwise, statement.otherwise_values),
@@ -330,6 +345,16 @@ def _if(writer: _Writer, statement: If) -> None:
         for name, value in zip(results, values, strict=True):
             writer.line(f"{name} = {writer.operand(value)};")
         writer.close()
+    if meeting:
+        writer.line(meeting)
+
+
+def _meeting(writer: _Writer) -> str:
+    """Where the threads of a warp that come by here go on together, after a part in which they go different ways: else
+    each group of them would run all of the rest by itself."""
+    mask = writer.fresh("mask")
+    writer.line(f"const unsigned {mask} = __activemask();")
+    return f"__syncwarp({mask});"
 
 
 def _while(writer: _Writer, statement: While, together: bool) -> None:
@@ -339,6 +364,7 @@ def _while(writer: _Writer, statement: While, together: bool) -> None:
     """
     starts = list(map(writer.operand, statement.start))
     names = [writer.variable(v, start) for v, start in zip(statement.variables, starts, strict=True)]
+    meeting = _meeting(writer)
     writer.line("#pragma unroll 1")
     writer.open("while (true)")
     _block(writer, statement.condition)
@@ -353,6 +379,7 @@ def _while(writer: _Writer, statement: While, together: bool) -> None:
     for name, new in zip(names, following, strict=True):
         writer.line(f"{name} = {new};")
     writer.close()
+    writer.line(meeting)
     writer.names.update(zip(statement.results, names, strict=True))
 
 

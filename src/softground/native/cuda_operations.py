@@ -155,3 +155,26 @@ static __device__ inline real of_lane(real a, int k) {{ return __shfl_sync(membe
 static __device__ inline int of_lane(int a, int k) {{ return __shfl_sync(members(), a, k, {team}); }}
 static __device__ inline bool of_lane(bool a, int k) {{ return of_lane((int)a, k) != 0; }}
 {joined}"""
+
+
+def places_text(bits: int) -> str:
+    """Numbers of a row in memory that the threads of a processor share. Assembly, or the compiler would remember them."""
+    kind, letter, size = ("f32", "f", 4) if bits == 32 else ("f64", "d", 8)
+    return f"""extern __shared__ real places[];
+template <int at> static __device__ inline real taken(const real* own) {{
+#ifdef __CUDA_ARCH__
+  real a;
+  asm volatile("ld.shared.{kind} %0, [%1+%2];" : "={letter}"(a) : "r"((unsigned)__cvta_generic_to_shared(own)), "n"(at * {size}));
+  return a;
+#else
+  return own[at];
+#endif
+}}
+template <int at> static __device__ inline void put(real* own, real a) {{
+#ifdef __CUDA_ARCH__
+  asm volatile("st.shared.{kind} [%0+%1], %2;" :: "r"((unsigned)__cvta_generic_to_shared(own)), "n"(at * {size}), "{letter}"(a));
+#else
+  own[at] = a;
+#endif
+}}
+"""

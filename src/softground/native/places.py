@@ -82,16 +82,12 @@ class _Times:
     """
 
     def __init__(self, function: Function):
-        self.of: dict[int, tuple[int, int]] = {}  # begin and end of a statement, by its identity
+        self.of: dict[int, tuple[int, int]] = {}  # begin and end of a statement or a block, by its identity
         self.uses: dict[Value, list[int]] = defaultdict(list)
         self.born: dict[Value, int] = dict.fromkeys(function.parameters, 0)
         self.often: list[float] = []
         self.loops: list[tuple[int, int]] = []
         self._block(function.body, function.results, 1.0)
-
-    def end(self, block: Block) -> int:
-        """When the results of a block are used."""
-        return self.of[id(block)][1]
 
     def _tick(self, often: float, uses: Iterable[Value] = ()) -> int:
         for value in uses:
@@ -124,11 +120,10 @@ class _Times:
 
 @dataclass
 class _Plan:
-    """Which floats leave the registers, and before which statement each is taken again."""
+    """Before which statements floats that have left the registers are taken again."""
 
     times: _Times
     registers: int
-    gone: set[Value] = field(default_factory=set)
     #: Floats to take before the k-th statement of a block, or before its results, by the block's identity and k.
     taken: dict[tuple[int, int], list[Value]] = field(default_factory=dict)
     when: dict[Value, list[int]] = field(default_factory=lambda: defaultdict(list))  # each is taken
@@ -146,7 +141,7 @@ class _Plan:
                 self._inside(statement, here, begin)
             here.update(_floats(made(statement)))
             self._leave(here, end)
-        self._have(here, _floats(results), self.times.end(block), (id(block), len(block)), 0)
+        self._have(here, _floats(results), self.times.of[id(block)][1], (id(block), len(block)), 0)
 
     def _inside(self, statement: Statement, here: set[Value], begin: int) -> None:
         match statement:
@@ -156,9 +151,8 @@ class _Plan:
                 self._block(statement.otherwise, statement.otherwise_values, arms[1])
                 here &= arms[0] & arms[1]
             case While():  # every turn finds what is from outside in its place
-                self.gone.update(x for x in here if self._next(x, begin + 1) is not None)
                 here.clear()
-                self._around.append((begin, self.times.end(statement.body)))
+                self._around.append((begin, self.times.of[id(statement.body)][1]))
                 variables = set(_floats(statement.variables))
                 self._block(statement.condition, (statement.flag,), set(variables))
                 self._block(statement.body, statement.next, variables)
@@ -181,8 +175,7 @@ class _Plan:
         here.intersection_update([x for x, when in soon.items() if when is not None])
         far = sorted(here.difference(staying), key=lambda x: soon[x])
         while far and len(here) + room > self.registers:
-            here.remove(far[-1])
-            self.gone.add(far.pop())
+            here.remove(far.pop())
 
     def _next(self, value: Value, time: int) -> int | None:
         """When a float is used at or after a time, also in a later turn of a loop; None if it is not."""
