@@ -26,7 +26,6 @@ _SHIM = """
 #define __launch_bounds__(threads)
 #define __align__(bytes) alignas(bytes)
 #define __shared__
-#define __activemask() 0
 static struct { long long x; } blockIdx, blockDim = {TEAM};
 static thread_local struct { long long x; } threadIdx;
 #define __syncthreads()

@@ -59,9 +59,8 @@ def test_few_are_in_registers_at_a_time():
     assert most_alive(block, results) > 12
     shorter, array = with_places(made, 6, 100)
     assert most_alive(shorter.main.body, results) <= 6 + places.AHEAD
-    assert array.size == 12  # what is put somewhere is there until the end
     stores, loads = moves(shorter, array)
-    assert stores == 12
+    assert array.size == stores <= 12  # each is put somewhere once, and is there until the end
     assert loads < 12 * 12
     assert interpret(shorter, np.array([0.5])) == interpret(made, np.array([0.5]))
 

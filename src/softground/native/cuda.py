@@ -19,7 +19,7 @@ import numpy as np
 
 from softground.native.cuda_operations import FOUR, PREAMBLE, expression, literal, places_text, team_text
 from softground.native.local_arrays import LocalArrays, local_arrays
-from softground.native.places import LONG, with_places
+from softground.native.places import with_places
 from softground.native.program import (
     Block,
     Buffer,
@@ -46,7 +46,6 @@ KERNEL = "softground_kernel"
 TEAM = 4
 #: A loop with no more statements than this is unrolled so many times, so that rounds wait for memory together.
 SHORT, UNROLLED = 64, 4
-PREFETCH = True
 #: Most threads of a block: those that a processor has registers for, if each takes as many as it can have. A batch has
 #: as many blocks as there are processors, if it is not larger (gpu.py).
 BLOCK = 256
@@ -335,7 +334,6 @@ def _inside(writer: _Writer, index: Operand, size: int) -> str:
 
 def _if(writer: _Writer, statement: If) -> None:
     results = [writer.variable(result) for result in statement.results]
-    meeting = _meeting(writer) if sum(1 for _ in walk((statement,))) >= LONG else None
     for head, block, values in (
         (f"if ({writer.operand(statement.flag)})", statement.then, statement.then_values),
         ("else", statement.otherwise, statement.otherwise_values),
@@ -345,16 +343,6 @@ def _if(writer: _Writer, statement: If) -> None:
         for name, value in zip(results, values, strict=True):
             writer.line(f"{name} = {writer.operand(value)};")
         writer.close()
-    if meeting:
-        writer.line(meeting)
-
-
-def _meeting(writer: _Writer) -> str:
-    """Where the threads of a warp that come by here go on together, after a part in which they go different ways: else
-    each group of them would run all of the rest by itself."""
-    mask = writer.fresh("mask")
-    writer.line(f"const unsigned {mask} = __activemask();")
-    return f"__syncwarp({mask});"
 
 
 def _while(writer: _Writer, statement: While, together: bool) -> None:
@@ -364,7 +352,6 @@ def _while(writer: _Writer, statement: While, together: bool) -> None:
     """
     starts = list(map(writer.operand, statement.start))
     names = [writer.variable(v, start) for v, start in zip(statement.variables, starts, strict=True)]
-    meeting = _meeting(writer)
     writer.line("#pragma unroll 1")
     writer.open("while (true)")
     _block(writer, statement.condition)
@@ -379,7 +366,6 @@ def _while(writer: _Writer, statement: While, together: bool) -> None:
     for name, new in zip(names, following, strict=True):
         writer.line(f"{name} = {new};")
     writer.close()
-    writer.line(meeting)
     writer.names.update(zip(statement.results, names, strict=True))
 
 
@@ -391,22 +377,14 @@ def _for_each(writer: _Writer, statement: ForEach) -> None:
         names.append(writer.variable(result, nothing))
     team, count = writer.team, writer.rounds(statement.count)
     turn = writer.fresh("turn")
-    together = _interleaved(writer, statement)
-    for name, place, _ in together if PREFETCH else ():
-        writer.line(f"Four next_{name} = {place.format(0)};")
     writer.line(f"#pragma unroll {UNROLLED if len(statement.body) <= SHORT else 1}")
     writer.open(f"for (int {turn} = 0; {turn} < {count}; {turn}++)")
     index = writer.names[statement.index] = writer.fresh("k")
     writer.line(f"const int {index} = {turn} * {team} + lane();" if team > 1 else f"const int {index} = {turn};")
-    for name, place, loads in together:
-        writer.line(f"const Four {name} = {f'next_{name}' if PREFETCH else place.format(turn)};")
-        writer.names.update((s.result, f"{name}.{part}") for s, part in zip(loads, "abcd", strict=False))
-    for name, place, _ in together if PREFETCH else ():  # for the next round, while this one computes
-        writer.line(f"next_{name} = {place.format(f'({turn} + ({turn} + 1 < {count}))')};")
-    at_hand = {s.result for _, _, loads in together for s in loads}
+    together = _read_together(writer, statement, turn)
     for one in statement.body:
         match one:
-            case Load() if one.result in at_hand:
+            case Load() if one.result in together:
                 pass
             case Load(array, _, result):
                 writer.let(result, f"{writer.pointer(array)}[{turn if _lies_apart(writer, array) else index}]")
@@ -423,17 +401,18 @@ def _for_each(writer: _Writer, statement: ForEach) -> None:
             writer.line(f"{name} = joined_{joint}({name});")
 
 
-def _interleaved(writer: _Writer, loop: ForEach) -> list[tuple[str, str, list[Load]]]:
-    """What a round needs of tables, in fours: a name, where it is read from, and the loads that it serves."""
+def _read_together(writer: _Writer, loop: ForEach, turn: str) -> set[Value]:
+    """Read what a round needs of tables at its start, so that it waits for memory once. Which values that gives."""
     loads = [s for s in loop.body if isinstance(s, Load) and not writer.arrays.in_memory(s.array)]
     loads = [s for s in loads if s.array.kind == "float" and s.index is loop.index]
     if writer.team == 1 or len(loads) < 2:
-        return []
+        return set()
     table, fours = writer.interleaved([s.array for s in loads])
-    return [
-        (writer.fresh("four"), f"{table}[({{0}} * {fours} + {k}) * {writer.team} + lane()]", loads[4 * k : 4 * k + 4])
-        for k in range(fours)
-    ]
+    for k in range(fours):
+        four = writer.fresh("four")
+        writer.line(f"const Four {four} = {table}[({turn} * {fours} + {k}) * {writer.team} + lane()];")
+        writer.names.update((s.result, f"{four}.{part}") for s, part in zip(loads[4 * k :], "abcd", strict=False))
+    return {s.result for s in loads}
 
 
 def turns_alike(loop: While) -> bool:

@@ -158,13 +158,14 @@ static __device__ inline bool of_lane(bool a, int k) {{ return of_lane((int)a, k
 
 
 def places_text(bits: int) -> str:
-    """Numbers of a row in memory that the threads of a processor share. Assembly, or the compiler would remember them."""
-    kind, letter, size = ("f32", "f", 4) if bits == 32 else ("f64", "d", 8)
+    """Numbers in memory that a processor's threads share. In assembly: else the compiler would remember them."""
+    kind, letter = ("f32", "f") if bits == 32 else ("f64", "d")
+    address = f"""\"r\"((unsigned)__cvta_generic_to_shared(own)), "n"(at * {bits // 8})"""
     return f"""extern __shared__ real places[];
 template <int at> static __device__ inline real taken(const real* own) {{
 #ifdef __CUDA_ARCH__
   real a;
-  asm volatile("ld.shared.{kind} %0, [%1+%2];" : "={letter}"(a) : "r"((unsigned)__cvta_generic_to_shared(own)), "n"(at * {size}));
+  asm volatile("ld.shared.{kind} %0, [%1+%2];" : "={letter}"(a) : {address});
   return a;
 #else
   return own[at];
@@ -172,7 +173,7 @@ template <int at> static __device__ inline real taken(const real* own) {{
 }}
 template <int at> static __device__ inline void put(real* own, real a) {{
 #ifdef __CUDA_ARCH__
-  asm volatile("st.shared.{kind} [%0+%1], %2;" :: "r"((unsigned)__cvta_generic_to_shared(own)), "n"(at * {size}), "{letter}"(a));
+  asm volatile("st.shared.{kind} [%0+%1], %2;" :: {address}, "{letter}"(a));
 #else
   own[at] = a;
 #endif

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from typing import NamedTuple
 
 import numpy as np
 
@@ -51,8 +50,8 @@ def with_places(program: Program, registers: int, places: int) -> tuple[Program,
     plan = _Plan(_Times(main), registers)
     plan.function(main)
     homes = _homes(plan, places)
-    array = LocalArray("float", 1 + max((place for place, _ in homes.values()), default=0))
-    writing = _Writing(plan, homes, array)
+    array = LocalArray("float", 1 + max(homes.values(), default=0))
+    writing = _Writing(plan.taken, homes, array)
     body, results = writing.block(main.body, {}, main.results, main.parameters)
     return replace(program, main=replace(main, body=body, results=results)), array
 
@@ -130,52 +129,55 @@ class _Plan:
     _around: list[tuple[int, int]] = field(default_factory=list)  # loops, outer ones first
 
     def function(self, function: Function) -> None:
-        self._block(function.body, function.results, set(_floats(function.parameters)))
+        self._block(function.body, function.results, dict.fromkeys(_floats(function.parameters)))
 
-    def _block(self, block: Block, results: Sequence[Operand], here: set[Value]) -> None:
+    def _block(self, block: Block, results: Sequence[Operand], here: dict[Value, None]) -> None:
         """here: floats in registers, which changes to what there is at the end."""
         for k, statement in enumerate(block):
             begin, end = self.times.of[id(statement)]
             self._have(here, _needs(statement), begin, (id(block), k), _room(statement))
             if _is_long(statement):
                 self._inside(statement, here, begin)
-            here.update(_floats(made(statement)))
+            here.update(dict.fromkeys(_floats(made(statement))))
             self._leave(here, end)
-        self._have(here, _floats(results), self.times.of[id(block)][1], (id(block), len(block)), 0)
+        self._have(here, _floats(results), self.times.of[id(block)][1], (id(block), len(block)))
 
-    def _inside(self, statement: Statement, here: set[Value], begin: int) -> None:
+    def _inside(self, statement: Statement, here: dict[Value, None], begin: int) -> None:
         match statement:
             case If():
-                arms = set(here), set(here)
+                arms = dict(here), dict(here)
                 self._block(statement.then, statement.then_values, arms[0])
                 self._block(statement.otherwise, statement.otherwise_values, arms[1])
-                here &= arms[0] & arms[1]
+                _keep(here, arms[0].keys() & arms[1].keys())
             case While():  # every turn finds what is from outside in its place
                 here.clear()
                 self._around.append((begin, self.times.of[id(statement.body)][1]))
-                variables = set(_floats(statement.variables))
-                self._block(statement.condition, (statement.flag,), set(variables))
+                variables = dict.fromkeys(_floats(statement.variables))
+                self._block(statement.condition, (statement.flag,), dict(variables))
                 self._block(statement.body, statement.next, variables)
                 self._around.pop()
 
-    def _have(self, here: set[Value], values: list[Value], time: int, place: tuple[int, int], room: int) -> None:
+    def _have(
+        self, here: dict[Value, None], values: list[Value], time: int, where: tuple[int, int], room: int = 0
+    ) -> None:
         missing = [x for x in values if x not in here]
         if missing:
-            self.taken[place] = missing
+            self.taken[where] = missing
             for value in missing:
                 self.when[value].append(time)
-            here.update(missing)
+            here.update(dict.fromkeys(missing))
         self._leave(here, time, room, values)
 
-    def _leave(self, here: set[Value], time: int, room: int = 0, staying: Iterable[Value] = ()) -> None:
+    def _leave(self, here: dict[Value, None], time: int, room: int = 0, staying: Iterable[Value] = ()) -> None:
         """Make room."""
         if len(here) + room <= self.registers:
             return
-        soon = {x: self._next(x, time) for x in here}
-        here.intersection_update([x for x, when in soon.items() if when is not None])
-        far = sorted(here.difference(staying), key=lambda x: soon[x])
+        soon = {x: when for x in here if (when := self._next(x, time)) is not None}
+        _keep(here, soon.keys())
+        stay = set(staying)
+        far = sorted((x for x in here if x not in stay), key=lambda x: soon[x])
         while far and len(here) + room > self.registers:
-            here.remove(far.pop())
+            del here[far.pop()]
 
     def _next(self, value: Value, time: int) -> int | None:
         """When a float is used at or after a time, also in a later turn of a loop; None if it is not."""
@@ -192,9 +194,13 @@ class _Plan:
         return found
 
 
+def _keep(here: dict[Value, None], kept: Collection[Value]) -> None:
+    for value in [x for x in here if x not in kept]:
+        del here[value]
+
+
 def _room(statement: Statement) -> int:
-    """Floats that are alive at a time in loops over arrays inside a statement; what they read of tables is read at once,
-    and that of the next round as well."""
+    """Floats that are alive at a time in loops over arrays inside a statement; tables are read first."""
     return max((_alive(one) for one in walk((statement,)) if isinstance(one, ForEach)), default=0)
 
 
@@ -207,58 +213,30 @@ def _alive(loop: ForEach) -> int:
         alive.update(_floats(made(statement)))
         most = max(most, len(alive))
         alive = {x for x in alive if last.get(x, -1) > k}
-    return most + len(tables) + len(loop.results)
+    return most + len(loop.results)
 
 
-def _homes(plan: _Plan, places: int) -> dict[Value, tuple[int, int]]:
-    """A place for each float that gets one, and the time until which it is there.
-
-    What is also taken in a branch that is seldom taken stays until then only if there are places left.
-    """
-    often, born = plan.times.often, plan.times.born
-    waits, longer = [], []
+def _homes(plan: _Plan, places: int) -> dict[Value, int]:
+    """A place for each float that gets one."""
+    often, waits = plan.times.often, []
     for value, when in plan.when.items():
-        usual = [time for time in when if often[time] >= often[born[value]]] or when
-        waits.append(_wait(plan.times, value, usual))
-        if len(usual) < len(when):
-            longer.append(_wait(plan.times, value, when))
-    alive = np.zeros(len(often), int)
-    until: dict[Value, int] = {}
-    for order in (waits, longer):
-        for wait in sorted(order, key=lambda wait: -wait.worth):
-            begin = until.get(wait.value, wait.begin - 1) + 1
-            if (alive[begin : wait.end + 1] < places).all() and (order is waits or wait.value in until):
-                alive[begin : wait.end + 1] += 1
-                until[wait.value] = wait.end
-    return _shared_out({value: (born[value], end) for value, end in until.items()}, places)
-
-
-class _Wait(NamedTuple):
-    """A float in a place from one time to another. worth: how often it is taken, for that time."""
-
-    value: Value
-    begin: int
-    end: int
-    worth: float
-
-
-def _wait(times: _Times, value: Value, when: Sequence[int]) -> _Wait:
-    begin, end = times.born[value], when[-1]
-    for first, last in times.loops:  # inner ones first: what a loop takes in one turn it takes in the next
-        if begin <= first <= end:
-            end = max(end, last)
-    return _Wait(value, begin, end, sum(times.often[time] for time in when) / (end - begin + 1))
-
-
-def _shared_out(spans: dict[Value, tuple[int, int]], places: int) -> dict[Value, tuple[int, int]]:
-    """A place for every span of time, and its end: one that is free, of which there are enough."""
+        begin, end = plan.times.born[value], when[-1]
+        for first, last in plan.times.loops:  # inner ones first: what a loop takes in one turn it takes in the next
+            if begin <= first <= end:
+                end = max(end, last)
+        waits.append((sum(often[time] for time in when) / (end - begin + 1), begin, end, value))
+    alive, stays = np.zeros(len(often), int), []
+    for _, begin, end, value in sorted(waits, key=lambda wait: -wait[0]):
+        if alive[begin : end + 1].max() < places:
+            alive[begin : end + 1] += 1
+            stays.append((begin, end, value))
+    homes: dict[Value, int] = {}
     free, busy = list(range(places)), []
-    homes = {}
-    for value, (begin, end) in sorted(spans.items(), key=lambda one: one[1]):
+    for begin, end, value in sorted(stays, key=lambda stay: stay[:2]):
         while busy and busy[0][0] < begin:
             heappush(free, heappop(busy)[1])
-        homes[value] = heappop(free), end
-        heappush(busy, (end, homes[value][0]))
+        homes[value] = heappop(free)
+        heappush(busy, (end, homes[value]))
     return homes
 
 
@@ -266,8 +244,8 @@ def _shared_out(spans: dict[Value, tuple[int, int]], places: int) -> dict[Value,
 class _Writing:
     """Blocks with the loads and stores of a plan."""
 
-    plan: _Plan
-    homes: dict[Value, tuple[int, int]]
+    taken: dict[tuple[int, int], list[Value]]
+    homes: dict[Value, int]
     array: LocalArray
 
     def block(
@@ -276,10 +254,10 @@ class _Writing:
         """A block and its results. names: what floats are called as it begins; given: what it is made with."""
         names, written = dict(names), self._stores(given)
         for k, statement in enumerate(block):
-            written += self._loads((id(block), k), self.plan.times.of[id(statement)][0], names)
+            written += self._loads((id(block), k), names)
             written.append(self._statement(statement, names))
             written += self._stores(made(statement))
-        written += self._loads((id(block), len(block)), self.plan.times.of[id(block)][1], names)
+        written += self._loads((id(block), len(block)), names)
         return _earlier(written, self.array), tuple(names.get(x, x) for x in results)
 
     def _statement(self, statement: Statement, names: dict[Operand, Operand]) -> Statement:
@@ -300,18 +278,13 @@ class _Writing:
             case _:
                 return _renamed_inside(statement, here)
 
-    def _loads(self, where: tuple[int, int], time: int, names: dict[Operand, Operand]) -> list[Statement]:
-        loads: list[Statement] = []
-        for value in self.plan.taken.get(where, ()):
-            place, until = self.homes.get(value, (0, -1))
-            names.pop(value, None)
-            if time <= until:
-                names[value] = again = Value("float")
-                loads.append(Load(self.array, Constant("int", place), again))
-        return loads
+    def _loads(self, where: tuple[int, int], names: dict[Operand, Operand]) -> list[Statement]:
+        again = {x: Value("float") for x in self.taken.get(where, ()) if x in self.homes}
+        names.update(again)
+        return [Load(self.array, Constant("int", self.homes[x]), new) for x, new in again.items()]
 
     def _stores(self, values: Iterable[Value]) -> list[Statement]:
-        return [Store(self.array, Constant("int", self.homes[x][0]), x) for x in values if x in self.homes]
+        return [Store(self.array, Constant("int", self.homes[x]), x) for x in values if x in self.homes]
 
 
 def _renamed_inside(statement: Statement, new: Callable[[Operand], Operand]) -> Statement:
