@@ -136,7 +136,7 @@ def words(*numbers) -> ctypes.Array:
     return (ctypes.c_uint64 * len(numbers))(*numbers)
 
 
-def start(shape=(130, 2), status=0, refusal=0, team=1):
+def start(shape=(130, 2), status=0, refusal=0, team=1, memory=0):
     """What the handler returns, and with what it started a kernel."""
     started, errors = [], []
 
@@ -165,7 +165,7 @@ def start(shape=(130, 2), status=0, refusal=0, team=1):
     tables = [words(place(buffer)) for buffer in buffers]
     api = words(*[0] * 6, place(error_of), 0, 0, 0, place(stream_of))
     frame = words(136, 0, place(api), 0xC, 3, *[0] * 4, place(tables[0]), *[0] * 4, place(tables[1]))
-    text = gpu.handler_text(_INTERFACE, (0, 3), place(launch), 0xF, team, processors=132)
+    text = gpu.handler_text(_INTERFACE, (0, 3), place(launch), gpu.Kernel(0xF, team, memory), processors=132)
     name = f"test_cuda {next(_NUMBERS)}"
     handler = _FROM_API(address(name, passing_code(text), HANDLER))
     return handler(place(frame)), started, errors
@@ -192,12 +192,14 @@ def test_threads_meet_only_where_all_come_by():
     ("rows", "team", "threads"),
     [(130, 1, 32), (4096, 1, 32), (8192, 1, 64), (32768, 1, 256), (10**6, 1, 256), (4096, 4, 128)],
 )
-def test_a_kernel_is_started_on_the_stream_of_xla(rows, team, threads):
+@pytest.mark.parametrize("memory", [0, 404])
+def test_a_kernel_is_started_on_the_stream_of_xla(rows, team, threads, memory):
     """A block for every processor, as long as a processor has room for its threads."""
-    returned, started, errors = start(shape=(rows, 2), team=team)
+    returned, started, errors = start(shape=(rows, 2), team=team, memory=memory)
     assert returned is None
     assert not errors
-    assert started == [(0xF, (-(-rows * team // threads), 1, 1, threads, 1, 1, 0, 0x57), [0x1000, 0x2000, rows])]
+    sizes = (-(-rows * team // threads), 1, 1, threads, 1, 1, threads // team * memory)
+    assert started == [(0xF, (*sizes, 0x57), [0x1000, 0x2000, rows])]
 
 
 def test_no_rows_start_nothing():

@@ -11,6 +11,7 @@ that takes that round, and sums are made by exchange.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -18,6 +19,7 @@ from itertools import chain
 import numpy as np
 
 from softground.native.cuda_operations import FOUR, PREAMBLE, expression, literal, places_text, team_text
+from softground.native.errors import NotNative
 from softground.native.local_arrays import LocalArrays, local_arrays
 from softground.native.places import with_places
 from softground.native.program import (
@@ -41,22 +43,32 @@ from softground.native.program import (
 from softground.native.sharing_memory import with_shared_memory
 from softground.native.traversal import walk
 
-KERNEL = "softground_kernel"
+_KERNEL = "softground_kernel"
 #: Threads of a team, where a program has loops to share.
-TEAM = 4
+TEAM = 8
 #: A loop with no more statements than this is unrolled so many times, so that rounds wait for memory together.
 SHORT, UNROLLED = 64, 4
 #: Most threads of a block: those that a processor has registers for, if each takes as many as it can have. A batch has
 #: as many blocks as there are processors, if it is not larger (gpu.py).
 BLOCK = 256
+#: Bytes of numbers that a thread may have in registers by this program, of 1 KiB: the compiler needs some as well.
+_REGISTER_BYTES = 760
 #: Bytes of tables in constant memory, of 64 KiB: what all threads read at one place (rows of a matrix, in a loop) costs
 #: nothing there. Tables beyond lie in global memory.
 _CONSTANT_BYTES = 48 * 1024
 
 
-def kernel_name(team: int) -> str:
-    """Name of a kernel with so many threads for a row."""
-    return f"{KERNEL}_{team}"
+def kernel_name(team: int, memory: int) -> str:
+    """Name of a kernel. team: threads for a row; memory: bytes for a row that the threads of a processor share."""
+    return f"{_KERNEL}_{team}_{memory}"
+
+
+def kernel_named_in(code: bytes) -> tuple[str, int, int]:
+    """The name of the kernel in machine code, its threads for a row and its bytes."""
+    found = re.search(rf"{_KERNEL}_(\d+)_(\d+)".encode(), code)
+    if found is None:
+        raise NotNative("a file of machine code for a GPU has no kernel")
+    return found[0].decode(), int(found[1]), int(found[2])
 
 
 def team_of(program: Program) -> int:
@@ -64,18 +76,21 @@ def team_of(program: Program) -> int:
     return TEAM if _loop_arrays(program) else 1
 
 
-def kernel_text(program: Program, team: int | None = None, registers: int = 0, room: int = 0) -> str:
+def kernel_text(program: Program, team: int | None = None, memory: int = 0) -> str:
     """The whole program. The kernel's parameters: pointers to all inputs and all outputs, and the number of rows.
 
-    team: threads for a row, a power of two up to 32.
+    team: threads for a row, a power of two up to 32. memory: bytes that the threads of a block may share; teams have
+    numbers there that do not fit into registers.
     """
     program = with_shared_memory(program)
     team = team_of(program) if team is None else team
-    shared_out = _loop_arrays(program) if team > 1 else frozenset()
-    places = None
-    if room:
-        program, places = with_places(program, registers, room)
-    writer = _Writer(program.precision, local_arrays(program), team, shared_out, places=places)
+    shared_out, places, size = frozenset(), None, program.precision // 8
+    if team > 1:
+        shared_out = _loop_arrays(program)
+        room = memory * team // BLOCK // size - 1
+        if room > 0:
+            program, places = with_places(program, _REGISTER_BYTES // size, room)
+    writer = _Writer(program.precision, local_arrays(program), team, shared_out, places)
     for k, function in enumerate(program.functions):
         writer.functions[function] = f"f{k}"
         _callee(writer, function)
@@ -102,13 +117,13 @@ class _Writer:
     arrays: LocalArrays
     team: int
     shared_out: frozenset[LocalArray]  # whose elements lie with the threads of a team, one after the other
+    places: LocalArray | None = None  # lies in memory that a processor's threads share, once for a team
     lines: list[str] = field(default_factory=list)
     tables: list[str] = field(default_factory=list)
     names: dict[Value, str] = field(default_factory=dict)
     functions: dict[Function, str] = field(default_factory=dict)
     pointers: dict[LocalArray, str] = field(default_factory=dict)
     outside: set[LocalArray] = field(default_factory=set)  # buffers in place, not memory of the thread
-    places: LocalArray | None = None  # numbers that wait in memory of the processor, once for a team
     indent: str = ""
     _count: int = 0
     _constant_bytes: int = 0
@@ -176,6 +191,11 @@ class _Writer:
         self.tables.append(f"static __device__ const Four {name}[{len(ordered)}] = {{{rows}}};")
         return name, fours
 
+    @property
+    def stride(self) -> int:
+        """Numbers from the places of a row to those of the next: odd, so that rows lie in different banks."""
+        return 0 if self.places is None else self.places.size | 1
+
     def rounds(self, count: int) -> int:
         """Of a loop, for a thread of a team."""
         return -(-count // self.team)
@@ -210,13 +230,13 @@ def _kernel(writer: _Writer, program: Program) -> None:
     inputs = [f"const {kind}* __restrict__ in{k}" for k, kind in enumerate(kinds[: len(program.inputs)])]
     outputs = [f"{kind}* __restrict__ out{k}" for k, kind in enumerate(kinds[len(program.inputs) :])]
     parameters = ", ".join([*inputs, *outputs, "const long long rows"])
-    writer.open(f'extern "C" __global__ void __launch_bounds__({BLOCK}) {kernel_name(writer.team)}({parameters})')
+    name = kernel_name(writer.team, writer.stride * writer.precision // 8)
+    writer.open(f'extern "C" __global__ void __launch_bounds__({BLOCK}, 1) {name}({parameters})')
     writer.line("const long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x;")
     writer.line(f"const long long team = thread / {writer.team};")
     writer.line("const long long row = team < rows ? team : rows - 1;  // all threads meet at barriers")
     if writer.places is not None:
-        stride = writer.places.size | 1  # odd, so that rows read different banks
-        writer.line(f"real* const own = places + threadIdx.x / {writer.team} * {stride};")
+        writer.line(f"real* const own = places + threadIdx.x / {writer.team} * {writer.stride};")
     writer.line(f"const bool first = team == row && thread % {writer.team} == 0;  // of its team, of no row again")
     values, memory = iter(program.main.parameters), iter(program.memory)
     for k, buffer in enumerate(program.outputs):
