@@ -202,6 +202,44 @@ def test_a_kernel_is_started_on_the_stream_of_xla(rows, team, threads, memory):
     assert started == [(0xF, (*sizes, 0x57), [0x1000, 0x2000, rows])]
 
 
+class Driver:
+    """What the driver would do with machine code, for two devices."""
+
+    def __init__(self, most=101_376, known="softground_kernel_8_404"):
+        self.most, self.known, self.granted = most, known, []
+
+    def cuDeviceGetCount(self, count):
+        count._obj.value = 2
+        return 0
+
+    def cuDeviceGetAttribute(self, answer, attribute, device):
+        answer._obj.value = self.most + device
+        return 0 if attribute == 97 else 1
+
+    def cuLibraryLoadData(self, library, code, *options):
+        return 0 if self.known.encode() in code else 200
+
+    def cuLibraryGetKernel(self, kernel, library, name):
+        kernel._obj.value = 0xF
+        return 0 if name == self.known.encode() else 500
+
+    def cuKernelSetAttribute(self, attribute, value, kernel, device):
+        self.granted.append((attribute, value, kernel.value, device))
+        return 0
+
+
+def test_a_kernel_gets_the_memory_that_its_name_tells(monkeypatch):
+    driver = Driver()
+    monkeypatch.setattr(gpu, "_driver", lambda: driver)
+    assert gpu._shared_bytes.__wrapped__() == 101_376
+    assert gpu._load(driver, b"..softground_kernel_8_404\0..") == (0xF, 8, 404)
+    assert driver.granted == [(8, 404 * 32, 0xF, device) for device in (0, 1)]
+    with pytest.raises(NotNative, match="200"):
+        gpu._load(driver, b"..softground_kernel_1_0..")
+    with pytest.raises(NotNative, match="no kernel"):
+        gpu._load(driver, b"")
+
+
 def test_no_rows_start_nothing():
     assert start(shape=(0, 2)) == (None, [], [])
 
