@@ -4,12 +4,13 @@ import ctypes
 from itertools import count
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from softground import media
 from softground.bench.motions import swaying
-from softground.native import cuda_operations, gpu, nvrtc, operations
+from softground.native import cuda, cuda_operations, gpu, nvrtc, operations
 from softground.native.cuda import kernel_text
 from softground.native.errors import NotNative
 from softground.native.ffi import HANDLER
@@ -186,6 +187,32 @@ def test_threads_meet_only_where_all_come_by():
     before, after = text.split("__syncthreads();")
     assert before.count("while (true)") == 1
     assert after.count("while (true)") == 2
+
+
+def several(x, count, limit):
+    """As many steps as are wanted, up to a number that is known; each has a branch of its own."""
+
+    def turn(x, k):
+        def step():
+            return jax.lax.cond(x < limit, lambda: jnp.sin(x) + 1.0, lambda: x * 0.5)
+
+        return jax.lax.cond(k < count, step, lambda: x), None
+
+    return jax.lax.scan(turn, x, jnp.arange(3000, dtype=jnp.int32))[0]
+
+
+@needs_compiler
+def test_threads_take_a_step_together_that_some_of_them_want(monkeypatch):
+    """And meet in it; not so a branch that numbers of a row decide."""
+    monkeypatch.setattr(cuda, "APART", 1)
+    made = scalarise(several, 1.0, np.int32(3), 0.5)
+    text = kernel_text(made)
+    assert text.count("__syncthreads_or(") == 1
+    assert text.count("__syncthreads();") > 2
+    rows = [np.array([[1.0], [2.0], [0.25]]), np.array([[0], [3], [2]], np.int32), np.full((3, 1), 0.5)]
+    for row, found in enumerate(run(made, *rows)[0]):
+        expected = several(rows[0][row, 0], rows[1][row, 0], rows[2][row, 0])
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
