@@ -29,7 +29,6 @@ _SHIM = """
 static struct { long long x; } blockIdx, blockDim = {TEAM};
 static thread_local struct { long long x; } threadIdx;
 #define __syncthreads()
-#define __syncthreads_or(flag) (flag)
 #define __syncwarp(members) pthread_barrier_wait(&meeting)
 static inline double rsqrt(double a) { return 1 / sqrt(a); }
 static inline float rsqrtf(float a) { return 1 / sqrtf(a); }

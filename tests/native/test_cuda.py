@@ -4,13 +4,12 @@ import ctypes
 from itertools import count
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from softground import media
 from softground.bench.motions import swaying
-from softground.native import cuda, cuda_operations, gpu, nvrtc, operations
+from softground.native import cuda_operations, gpu, nvrtc, operations
 from softground.native.cuda import kernel_text
 from softground.native.errors import NotNative
 from softground.native.ffi import HANDLER
@@ -189,32 +188,6 @@ def test_threads_meet_only_where_all_come_by():
     assert after.count("while (true)") == 2
 
 
-def several(x, count, limit):
-    """As many steps as are wanted, up to a number that is known; each has a branch of its own."""
-
-    def turn(x, k):
-        def step():
-            return jax.lax.cond(x < limit, lambda: jnp.sin(x) + 1.0, lambda: x * 0.5)
-
-        return jax.lax.cond(k < count, step, lambda: x), None
-
-    return jax.lax.scan(turn, x, jnp.arange(3000, dtype=jnp.int32))[0]
-
-
-@needs_compiler
-def test_threads_take_a_step_together_that_some_of_them_want(monkeypatch):
-    """And meet in it; not so a branch that numbers of a row decide."""
-    monkeypatch.setattr(cuda, "APART", 1)
-    made = scalarise(several, 1.0, np.int32(3), 0.5)
-    text = kernel_text(made)
-    assert text.count("__syncthreads_or(") == 1
-    assert text.count("__syncthreads();") > 2
-    rows = [np.array([[1.0], [2.0], [0.25]]), np.array([[0], [3], [2]], np.int32), np.full((3, 1), 0.5)]
-    for row, found in enumerate(run(made, *rows)[0]):
-        expected = several(rows[0][row, 0], rows[1][row, 0], rows[2][row, 0])
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("rows", "team", "threads"),
     [(130, 1, 32), (4096, 1, 32), (8192, 1, 64), (32768, 1, 256), (10**6, 1, 256), (4096, 4, 128)],
@@ -232,15 +205,16 @@ def test_a_kernel_is_started_on_the_stream_of_xla(rows, team, threads, memory):
 class Driver:
     """What the driver would do with machine code, for two devices."""
 
-    def __init__(self, most=101_376, known="softground_kernel_8_404"):
-        self.most, self.known, self.granted = most, known, []
+    def __init__(self, refusal=0, gives=True):
+        self.known, self.granted = "softground_kernel_8_404", {}
+        self.refusal, self.gives = refusal, gives
 
     def cuDeviceGetCount(self, count):
         count._obj.value = 2
         return 0
 
     def cuDeviceGetAttribute(self, answer, attribute, device):
-        answer._obj.value = self.most + device
+        answer._obj.value = 101_376 + device
         return 0 if attribute == 97 else 1
 
     def cuLibraryLoadData(self, library, code, *options):
@@ -251,7 +225,11 @@ class Driver:
         return 0 if name == self.known.encode() else 500
 
     def cuKernelSetAttribute(self, attribute, value, kernel, device):
-        self.granted.append((attribute, value, kernel.value, device))
+        self.granted[attribute, kernel.value, device] = value if self.gives else 0
+        return self.refusal
+
+    def cuKernelGetAttribute(self, answer, attribute, kernel, device):
+        answer._obj.value = self.granted[attribute, kernel.value, device]
         return 0
 
 
@@ -260,11 +238,18 @@ def test_a_kernel_gets_the_memory_that_its_name_tells(monkeypatch):
     monkeypatch.setattr(gpu, "_driver", lambda: driver)
     assert gpu._shared_bytes.__wrapped__() == 101_376
     assert gpu._load(driver, b"..softground_kernel_8_404\0..") == (0xF, 8, 404)
-    assert driver.granted == [(8, 404 * 32, 0xF, device) for device in (0, 1)]
+    assert driver.granted == {(8, 0xF, device): 404 * 32 for device in (0, 1)}
     with pytest.raises(NotNative, match="200"):
         gpu._load(driver, b"..softground_kernel_1_0..")
     with pytest.raises(NotNative, match="no kernel"):
         gpu._load(driver, b"")
+
+
+@pytest.mark.parametrize("driver", [Driver(refusal=1), Driver(gives=False)], ids=["refused", "not given"])
+def test_memory_that_is_refused_leaves_it_to_xla(monkeypatch, driver):
+    monkeypatch.setattr(gpu, "_driver", lambda: driver)
+    with pytest.raises(NotNative, match="12928 bytes of shared memory"):
+        gpu._load(driver, b"..softground_kernel_8_404\0..")
 
 
 def test_no_rows_start_nothing():

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -52,9 +52,7 @@ SHORT, UNROLLED = 64, 4
 #: as many blocks as there are processors, if it is not larger (gpu.py).
 BLOCK = 256
 #: Bytes of numbers that a thread may have in registers by this program, of 1 KiB: the compiler needs some as well.
-_REGISTER_BYTES = 800
-#: Statements after which the threads of a block wait for each other again, so that they read the same code.
-APART = 128
+_REGISTER_BYTES = 760
 #: Bytes of tables in constant memory, of 64 KiB: what all threads read at one place (rows of a matrix, in a loop) costs
 #: nothing there. Tables beyond lie in global memory.
 _CONSTANT_BYTES = 48 * 1024
@@ -93,7 +91,6 @@ def kernel_text(program: Program, team: int | None = None, memory: int = 0) -> s
         if room > 0:
             program, places = with_places(program, _REGISTER_BYTES // size, room)
     writer = _Writer(program.precision, local_arrays(program), team, shared_out, places)
-    writer.inputs = frozenset(program.main.parameters)
     for k, function in enumerate(program.functions):
         writer.functions[function] = f"f{k}"
         _callee(writer, function)
@@ -127,8 +124,6 @@ class _Writer:
     functions: dict[Function, str] = field(default_factory=dict)
     pointers: dict[LocalArray, str] = field(default_factory=dict)
     outside: set[LocalArray] = field(default_factory=set)  # buffers in place, not memory of the thread
-    inputs: frozenset[Value] = frozenset()  # numbers that main is given
-    common: set[Operand] = field(default_factory=set)  # flags of branches that a block of threads takes together
     indent: str = ""
     _count: int = 0
     _constant_bytes: int = 0
@@ -293,9 +288,7 @@ def _place_arrays(writer: _Writer, function: Function) -> None:
 
 def _block(writer: _Writer, block: Block, top: bool = False) -> None:
     """Statements. top: whether every thread of a block of threads comes by."""
-    for k, statement in enumerate(block, 1):
-        if top and APART and k % APART == 0:
-            writer.line("__syncthreads();")
+    for statement in block:
         match statement:
             case Compute(operation, arguments, result):
                 names = [writer.operand(x) for x in arguments]
@@ -308,8 +301,6 @@ def _block(writer: _Writer, block: Block, top: bool = False) -> None:
                 writer.let(statement.result, _loaded(writer, statement))
             case Store():
                 _store(writer, statement)
-            case If() if statement.flag in writer.common:
-                _if_any(writer, statement)
             case If():
                 _if(writer, statement)
             case While():
@@ -374,28 +365,6 @@ def _if(writer: _Writer, statement: If) -> None:
         writer.close()
 
 
-def _for_all(writer: _Writer, statement: If, loop: While) -> bool:
-    """Whether all rows mostly want a branch together, as that of a step that may be one too many, and threads may do
-    what it does although they do not want it: it leaves nothing but its results."""
-    stored = {one.array for one in walk(statement.then) if isinstance(one, Store)}
-    leaves_nothing = not statement.otherwise and all(x not in writer.outside and x.start is None for x in stored)
-    return leaves_nothing and _is_made_of_counters(statement.flag, loop, writer.inputs)
-
-
-def _if_any(writer: _Writer, statement: If) -> None:
-    """A branch that all threads of a block take together, if any of them has to."""
-    results, flag = [writer.variable(result) for result in statement.results], writer.operand(statement.flag)
-    for name, value in zip(results, statement.otherwise_values, strict=True):
-        writer.line(f"{name} = {writer.operand(value)};")
-    writer.open(f"if (__syncthreads_or({flag}))")
-    _block(writer, statement.then, top=True)
-    writer.open(f"if ({flag})")
-    for name, value in zip(results, statement.then_values, strict=True):
-        writer.line(f"{name} = {writer.operand(value)};")
-    writer.close()
-    writer.close()
-
-
 def _while(writer: _Writer, statement: While, together: bool) -> None:
     """A loop. together: whether the threads of a block begin every turn at one time.
 
@@ -408,8 +377,6 @@ def _while(writer: _Writer, statement: While, together: bool) -> None:
     _block(writer, statement.condition)
     writer.line(f"if (!{writer.operand(statement.flag)}) break;")
     if together:
-        ifs = (one for one in statement.body if isinstance(one, If))
-        writer.common.update(one.flag for one in ifs if _for_all(writer, one, statement))
         writer.line("__syncthreads();")
     _block(writer, statement.body, together)
     following = []
@@ -470,19 +437,10 @@ def _read_together(writer: _Writer, loop: ForEach, turn: str) -> set[Value]:
 
 def turns_alike(loop: While) -> bool:
     """Whether a loop takes as many turns in every thread: going on depends on nothing but its own counters."""
-    return _is_made_of_counters(loop.flag, loop)
-
-
-def _is_made_of_counters(operand: Operand, loop: While, inputs: Collection[Value] = ()) -> bool:
-    """Whether a value in a loop depends on nothing but the loop's counters, tables, and some inputs."""
     starts = dict(zip(loop.variables, loop.start, strict=True))
     following = dict(zip(loop.variables, loop.next, strict=True))
-    statements = (*loop.condition, *loop.body)
-    made = {s.result: s.arguments for s in statements if isinstance(s, Compute)}
-    changed = {s.array for s in walk(statements) if isinstance(s, Store)}
-    known = (s for s in statements if isinstance(s, Load) and s.array.start is not None and s.array not in changed)
-    made.update((s.result, (s.index,)) for s in known)
-    pending, seen = [operand], set(inputs)
+    made = {s.result: s.arguments for s in (*loop.condition, *loop.body) if isinstance(s, Compute)}
+    pending, seen = [loop.flag], set()
     while pending:
         operand = pending.pop()
         if not isinstance(operand, Value) or operand in seen:
@@ -493,5 +451,5 @@ def _is_made_of_counters(operand: Operand, loop: While, inputs: Collection[Value
         elif operand in made:
             pending += made[operand]
         else:
-            return False  # what another statement made, or an input
+            return False  # an input, or what another statement made of one
     return True

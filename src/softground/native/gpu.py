@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 
@@ -93,7 +93,7 @@ def _devices() -> range:
     return range(_asked(_driver().cuDeviceGetCount))
 
 
-def _asked(ask: Callable[..., int], *arguments: int) -> int:
+def _asked(ask: Callable[..., int], *arguments: Any) -> int:
     """An int that the driver tells."""
     answer = ctypes.c_int()
     if ask(ctypes.byref(answer), *arguments):
@@ -107,10 +107,13 @@ def _load(driver: ctypes.CDLL, code: bytes) -> Kernel:
     name, team, memory = kernel_named_in(code)
     status = driver.cuLibraryLoadData(ctypes.byref(library), code, None, None, 0, None, None, 0)
     status = status or driver.cuLibraryGetKernel(ctypes.byref(kernel), library, name.encode())
-    for device in _devices() if memory and not status else ():
-        status = status or driver.cuKernelSetAttribute(_DYNAMIC_SHARED, memory * (BLOCK // team), kernel, device)
     if status or kernel.value is None:
         raise NotNative(f"the CUDA driver cannot load a kernel (error {status}): native code needs CUDA 12 or later")
+    shared = memory * (BLOCK // team)
+    for device in _devices() if shared else ():
+        status = driver.cuKernelSetAttribute(_DYNAMIC_SHARED, shared, kernel, device)
+        if status or _asked(driver.cuKernelGetAttribute, _DYNAMIC_SHARED, kernel, device) != shared:
+            raise NotNative(f"the CUDA driver does not give a kernel {shared} bytes of shared memory (error {status})")
     return Kernel(kernel.value, team, memory)
 
 

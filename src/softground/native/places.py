@@ -200,7 +200,7 @@ def _keep(here: dict[Value, None], kept: Collection[Value]) -> None:
 
 
 def _room(statement: Statement) -> int:
-    """Floats that are alive at a time in loops over arrays inside a statement; tables are read first."""
+    """Floats that are alive at a time in loops over arrays inside a statement, with those of tables for two rounds."""
     return max((_alive(one) for one in walk((statement,)) if isinstance(one, ForEach)), default=0)
 
 
@@ -213,7 +213,7 @@ def _alive(loop: ForEach) -> int:
         alive.update(_floats(made(statement)))
         most = max(most, len(alive))
         alive = {x for x in alive if last.get(x, -1) > k}
-    return most + len(loop.results)
+    return most + len(tables) + len(loop.results)
 
 
 def _homes(plan: _Plan, places: int) -> dict[Value, int]:
