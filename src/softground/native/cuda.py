@@ -333,6 +333,8 @@ def _store(writer: _Writer, statement: Store) -> None:
         writer.line(f"if ({inside}) {name}[{place}] = {value};")
     else:
         writer.line(f"if ({inside} && {place} % {team} == lane()) {name}[{place} / {team}] = {value};")
+        if writer.places is not None:  # none may put a number into a place from which another has yet to take one
+            writer.line("__syncwarp(members());")
 
 
 def _store_outside(writer: _Writer, store: str) -> None:

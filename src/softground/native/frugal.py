@@ -4,7 +4,7 @@ registers goes through memory that all threads of a processor share.
 First from the end: of the statements that can stand last, the one before which the fewest numbers are alive does; so
 each stands as late as its results are needed. Then from the start: of those that can come next, the one after which the
 fewest are alive does. Among equals it is the first in the order that there was. A step of G1 has 1,490 numbers alive at
-most instead of 2,310, and of ANYmal 640 instead of 1,140.
+most instead of 1,880 from the start alone, and of ANYmal 640 instead of 760.
 """
 
 from __future__ import annotations
