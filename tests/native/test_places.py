@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from softground.native import places
 from softground.native.interpreter import interpret
 from softground.native.places import with_places
-from softground.native.program import Buffer, Load, LocalArray, Program, Store
+from softground.native.program import Buffer, Compute, Load, LocalArray, Program, Store
 from softground.native.traversal import walk
 
 from .building import number, program
@@ -99,5 +99,5 @@ def test_what_waits_for_a_branch_gives_way():
 
     shorter, array = with_places(program(64, [Buffer("float", 1)], make), 5, 1)
     stored = {s.value for s in walk(shorter.main.body) if isinstance(s, Store) and s.array is array}
-    names = {s.result: s.operation for s in shorter.main.body if hasattr(s, "operation")}
+    names = {s.result: s.operation for s in shorter.main.body if isinstance(s, Compute)}
     assert {names[value] for value in stored} == {"sin"}

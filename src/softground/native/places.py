@@ -264,12 +264,12 @@ class _Writing:
         def here(x: Operand) -> Operand:
             return names.get(x, x)
 
-        match statement if _is_long(statement) else None:
-            case If():
+        match statement:
+            case If() if _is_long(statement):
                 then, then_values = self.block(statement.then, names, statement.then_values)
                 otherwise, otherwise_values = self.block(statement.otherwise, names, statement.otherwise_values)
                 return If(here(statement.flag), then, then_values, otherwise, otherwise_values, statement.results)
-            case While():
+            case While() if _is_long(statement):
                 start = tuple(map(here, statement.start))
                 condition, (flag,) = self.block(statement.condition, {}, (statement.flag,))
                 body, after = self.block(statement.body, {}, statement.next, statement.variables)
