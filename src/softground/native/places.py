@@ -279,9 +279,12 @@ class _Writing:
                 return _renamed_inside(statement, here)
 
     def _loads(self, where: tuple[int, int], names: dict[Operand, Operand]) -> list[Statement]:
-        again = {x: Value("float") for x in self.taken.get(where, ()) if x in self.homes}
-        names.update(again)
-        return [Load(self.array, Constant("int", self.homes[x]), new) for x, new in again.items()]
+        loads: list[Statement] = []
+        for value in self.taken.get(where, ()):
+            if value in self.homes:
+                names[value] = again = Value("float")
+                loads.append(Load(self.array, Constant("int", self.homes[value]), again))
+        return loads
 
     def _stores(self, values: Iterable[Value]) -> list[Statement]:
         return [Store(self.array, Constant("int", self.homes[x]), x) for x in values if x in self.homes]
