@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from softground.native.cuda import kernel_name, kernel_text, team_of
+from softground.native.cuda import kernel_named_in, kernel_text, team_of
 from softground.native.frugal import frugal
 from softground.native.interpreter import dtype_of
 from softground.native.program import Program
@@ -23,7 +23,9 @@ _SHIM = """
 #define __constant__
 #define __global__
 #define __noinline__ __attribute__((noinline))
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
+#define __align__(bytes) alignas(bytes)
+#define __shared__
 static struct { long long x; } blockIdx, blockDim = {TEAM};
 static thread_local struct { long long x; } threadIdx;
 #define __syncthreads()
@@ -53,10 +55,10 @@ template <class T> static T __shfl_xor_sync(unsigned members, T a, int bit) {
 """
 
 
-def run(program: Program, *arrays, team: int | None = None) -> list[np.ndarray]:
+def run(program: Program, *arrays, team: int | None = None, memory: int = 0) -> list[np.ndarray]:
     """Outputs of a program for a batch: arrays of (rows, size) per input, and the same per output.
 
-    team: threads for a row, by default as many as the program has.
+    team: threads for a row, by default as many as the program has. memory: bytes that a block of them shares.
     """
     rows = len(arrays[0])
     inputs = [
@@ -69,24 +71,26 @@ def run(program: Program, *arrays, team: int | None = None) -> list[np.ndarray]:
         for buffer in program.outputs
     ]
     pointers = (ctypes.c_void_p * (len(inputs) + len(outputs)))(*(array.ctypes.data for array in (*inputs, *outputs)))
-    _library(program, team_of(program) if team is None else team).run(pointers, ctypes.c_longlong(rows))
+    _library(program, team_of(program) if team is None else team, memory).run(pointers, ctypes.c_longlong(rows))
     return outputs
 
 
-def _library(program: Program, team: int) -> ctypes.CDLL:
+def _library(program: Program, team: int, memory: int) -> ctypes.CDLL:
     from softground.cache import cache_folder
 
     buffers = len(program.inputs) + len(program.outputs)
     arguments = ", ".join(f"cast(p[{k}])" for k in range(buffers))
+    kernel = kernel_text(frugal(program), team, memory)
     text = f"""#define TEAM {team}
 {_SHIM}{_EXCHANGE}
 struct cast {{ void* p; cast(void* q) : p(q) {{}} template <class T> operator T*() const {{ return (T*)p; }} }};
-{kernel_text(frugal(program), team)}
+{kernel}
+real places[1 << 16];
 struct Job {{ void** p; long long rows; int lane; }};
 static void* work(void* job) {{
   void** p = ((Job*)job)->p;
   threadIdx.x = ((Job*)job)->lane;
-  {kernel_name(team)}({arguments}, ((Job*)job)->rows);
+  {kernel_named_in(kernel.encode())[0]}({arguments}, ((Job*)job)->rows);
   return 0;
 }}
 extern "C" void run(void** p, long long rows) {{

@@ -80,6 +80,28 @@ def test_a_copy_of_a_copy():
     assert run(made, 2.0) == [[4.0]]
 
 
+@pytest.mark.parametrize("rounds", [SIZE, SIZE - 1], ids=["all", "not all"])
+def test_a_loop_that_copies(rounds):
+    original, copy = LocalArray("float", SIZE), LocalArray("float", SIZE)
+
+    def make(b, x):
+        multiples(b, original, x, 2.0)
+        if rounds < SIZE:
+            multiples(b, copy, x, 3.0)
+        (total,) = b.for_each(rounds, ["add"], lambda b, k: [_copied(b, original, copy, k)])
+        return [b.op("add", total, b.load(copy, number(SIZE - 1)))]
+
+    made = without_copies(program(64, [Buffer("float", 1)], make))
+    assert len(arrays(made)) == (1 if rounds == SIZE else 2)
+    assert run(made, 1.0) == [[8.0] if rounds == SIZE else [7.0]]
+
+
+def _copied(b, original: LocalArray, copy: LocalArray, k):
+    value = b.load(original, k)
+    b.store(copy, k, value)
+    return value
+
+
 def test_arrays_one_after_the_other_share_memory():
     """Three are needed in turn, two at a time."""
     each = [LocalArray("float", SIZE) for _ in range(3)]

@@ -136,7 +136,7 @@ def words(*numbers) -> ctypes.Array:
     return (ctypes.c_uint64 * len(numbers))(*numbers)
 
 
-def start(shape=(130, 2), status=0, refusal=0, team=1):
+def start(shape=(130, 2), status=0, refusal=0, team=1, memory=0):
     """What the handler returns, and with what it started a kernel."""
     started, errors = [], []
 
@@ -165,7 +165,7 @@ def start(shape=(130, 2), status=0, refusal=0, team=1):
     tables = [words(place(buffer)) for buffer in buffers]
     api = words(*[0] * 6, place(error_of), 0, 0, 0, place(stream_of))
     frame = words(136, 0, place(api), 0xC, 3, *[0] * 4, place(tables[0]), *[0] * 4, place(tables[1]))
-    text = gpu.handler_text(_INTERFACE, (0, 3), place(launch), 0xF, team, processors=132)
+    text = gpu.handler_text(_INTERFACE, (0, 3), place(launch), gpu.Kernel(0xF, team, memory), processors=132)
     name = f"test_cuda {next(_NUMBERS)}"
     handler = _FROM_API(address(name, passing_code(text), HANDLER))
     return handler(place(frame)), started, errors
@@ -192,12 +192,64 @@ def test_threads_meet_only_where_all_come_by():
     ("rows", "team", "threads"),
     [(130, 1, 32), (4096, 1, 32), (8192, 1, 64), (32768, 1, 256), (10**6, 1, 256), (4096, 4, 128)],
 )
-def test_a_kernel_is_started_on_the_stream_of_xla(rows, team, threads):
+@pytest.mark.parametrize("memory", [0, 404])
+def test_a_kernel_is_started_on_the_stream_of_xla(rows, team, threads, memory):
     """A block for every processor, as long as a processor has room for its threads."""
-    returned, started, errors = start(shape=(rows, 2), team=team)
+    returned, started, errors = start(shape=(rows, 2), team=team, memory=memory)
     assert returned is None
     assert not errors
-    assert started == [(0xF, (-(-rows * team // threads), 1, 1, threads, 1, 1, 0, 0x57), [0x1000, 0x2000, rows])]
+    sizes = (-(-rows * team // threads), 1, 1, threads, 1, 1, threads // team * memory)
+    assert started == [(0xF, (*sizes, 0x57), [0x1000, 0x2000, rows])]
+
+
+class Driver:
+    """What the driver would do with machine code, for two devices."""
+
+    def __init__(self, refusal=0, gives=True):
+        self.known, self.granted = "softground_kernel_8_404", {}
+        self.refusal, self.gives = refusal, gives
+
+    def cuDeviceGetCount(self, count):
+        count._obj.value = 2
+        return 0
+
+    def cuDeviceGetAttribute(self, answer, attribute, device):
+        answer._obj.value = 101_376 + device
+        return 0 if attribute == 97 else 1
+
+    def cuLibraryLoadData(self, library, code, *options):
+        return 0 if self.known.encode() in code else 200
+
+    def cuLibraryGetKernel(self, kernel, library, name):
+        kernel._obj.value = 0xF
+        return 0 if name == self.known.encode() else 500
+
+    def cuKernelSetAttribute(self, attribute, value, kernel, device):
+        self.granted[attribute, kernel.value, device] = value if self.gives else 0
+        return self.refusal
+
+    def cuKernelGetAttribute(self, answer, attribute, kernel, device):
+        answer._obj.value = self.granted[attribute, kernel.value, device]
+        return 0
+
+
+def test_a_kernel_gets_the_memory_that_its_name_tells(monkeypatch):
+    driver = Driver()
+    monkeypatch.setattr(gpu, "_driver", lambda: driver)
+    assert gpu._shared_bytes.__wrapped__() == 101_376
+    assert gpu._load(driver, b"..softground_kernel_8_404\0..") == (0xF, 8, 404)
+    assert driver.granted == {(8, 0xF, device): 404 * 32 for device in (0, 1)}
+    with pytest.raises(NotNative, match="200"):
+        gpu._load(driver, b"..softground_kernel_1_0..")
+    with pytest.raises(NotNative, match="no kernel"):
+        gpu._load(driver, b"")
+
+
+@pytest.mark.parametrize("driver", [Driver(refusal=1), Driver(gives=False)], ids=["refused", "not given"])
+def test_memory_that_is_refused_leaves_it_to_xla(monkeypatch, driver):
+    monkeypatch.setattr(gpu, "_driver", lambda: driver)
+    with pytest.raises(NotNative, match="12928 bytes of shared memory"):
+        gpu._load(driver, b"..softground_kernel_8_404\0..")
 
 
 def test_no_rows_start_nothing():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from softground.native import cuda
 from softground.native.dead_code import without_dead_code
 from softground.native.interpreter import interpret
 from softground.native.program import Buffer, ForEach, LocalArray, Program
@@ -69,6 +70,38 @@ def test_threads(precision):
     for row, results in enumerate(zip(*on_host.run(made, *rows), strict=True)):
         for result, expected in zip(results, reference.run(made, *(x[row] for x in rows)), strict=True):
             np.testing.assert_allclose(result, expected, rtol=30 * np.finfo(f"f{precision // 8}").eps)
+
+
+@on_host.needs_compiler
+def test_threads_whose_numbers_wait_in_places(monkeypatch):
+    monkeypatch.setattr(cuda, "_REGISTER_BYTES", 16)
+    made, memory = softmax(27), 8192
+    assert "taken<" in cuda.kernel_text(made, memory=memory)
+    assert "taken<" not in cuda.kernel_text(made)
+    rows = [np.array([[1.5], [-2.0]]), np.array([[0.25], [4.0]])]
+    for found, expected in zip(on_host.run(made, *rows, memory=memory), on_host.run(made, *rows), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+@on_host.needs_compiler
+@pytest.mark.parametrize("team", [1, 4])
+def test_tables_that_a_loop_reads_together(team):
+    """Six of them, of which the last is shorter than a round of all threads."""
+    tables = [LocalArray("float", 9, tuple(float(10 * k + j) for j in range(9))) for k in range(6)]
+
+    def make(b, x):
+        def turn(b, k):
+            total = x
+            for table in tables:
+                total = b.op("add", b.op("mul", total, number(0.5)), b.load(table, k))
+            return [total]
+
+        return b.for_each(9, ["add"], turn)
+
+    made = program(64, [Buffer("float", 1)], make)
+    assert ("const Four" in cuda.kernel_text(made, team)) == (team > 1)
+    (found,) = on_host.run(made, np.array([[0.75]]), team=team)
+    assert found.item() == pytest.approx(reference.run(made, np.array([0.75]))[0].item(), rel=1e-14)
 
 
 def test_the_interpreter():

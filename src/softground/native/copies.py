@@ -9,7 +9,19 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 
-from softground.native.program import Block, Constant, Function, Load, LocalArray, Program, Statement, Store, Value
+from softground.native.program import (
+    Block,
+    Constant,
+    ForEach,
+    Function,
+    Load,
+    LocalArray,
+    Operand,
+    Program,
+    Statement,
+    Store,
+    Value,
+)
 from softground.native.traversal import rebuilt, walk, with_functions
 
 
@@ -40,15 +52,18 @@ def _originals(body: Block) -> dict[LocalArray, LocalArray]:
     loads: dict[LocalArray, list[int]] = defaultdict(list)  # when arrays are read
     stores: dict[LocalArray, list[tuple[int, Store]]] = defaultdict(list)
     sources: dict[Value, tuple[int, Load]] = {}
+    rounds: dict[Operand, int] = {}
     for when, statement in enumerate(walk(body)):
         if isinstance(statement, Load):
             loads[statement.array].append(when)
             sources[statement.result] = when, statement
         elif isinstance(statement, Store):
             stores[statement.array].append((when, statement))
+        elif isinstance(statement, ForEach):
+            rounds[statement.index] = statement.count
     found: dict[LocalArray, LocalArray] = {}
     for copy, writes in stores.items():
-        original = _original(copy, [store for _, store in writes], sources)
+        original = _original(copy, [store for _, store in writes], sources, rounds)
         if original is None:
             continue
         begun = min(sources[store.value][0] for _, store in writes if isinstance(store.value, Value))
@@ -65,11 +80,15 @@ def _first(array: LocalArray, originals: dict[LocalArray, LocalArray]) -> LocalA
     return array
 
 
-def _original(copy: LocalArray, writes: list[Store], sources: dict[Value, tuple[int, Load]]) -> LocalArray | None:
-    """The array from which every element of a copy comes, if there is one."""
+def _original(
+    copy: LocalArray, writes: list[Store], sources: dict[Value, tuple[int, Load]], rounds: dict[Operand, int]
+) -> LocalArray | None:
+    """The array from which every element of a copy comes, if there is one. rounds: of loops, by their index."""
     places = {store.index.number for store in writes if isinstance(store.index, Constant)}
     loads = [sources[store.value][1] for store in writes if store.value in sources]
-    if len(loads) != len(writes) or len(writes) != copy.size or places != set(range(copy.size)):
+    one_by_one = len(writes) == copy.size and places == set(range(copy.size))
+    in_a_loop = len(writes) == 1 and rounds.get(writes[0].index) == copy.size and copy.start is None
+    if len(loads) != len(writes) or not (one_by_one or in_a_loop):
         return None
     original = loads[0].array
     same = all(load.array is original and load.index == store.index for load, store in zip(loads, writes, strict=True))

@@ -11,17 +11,23 @@ that takes that round, and sums are made by exchange.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from softground.native.cuda_operations import PREAMBLE, expression, literal, team_text
+import numpy as np
+
+from softground.native.cuda_operations import FOUR, PREAMBLE, expression, literal, places_text, team_text
+from softground.native.errors import NotNative
 from softground.native.local_arrays import LocalArrays, local_arrays
+from softground.native.places import with_places
 from softground.native.program import (
     Block,
     Buffer,
     Call,
     Compute,
+    Constant,
     ForEach,
     Function,
     If,
@@ -37,22 +43,32 @@ from softground.native.program import (
 from softground.native.sharing_memory import with_shared_memory
 from softground.native.traversal import walk
 
-KERNEL = "softground_kernel"
+_KERNEL = "softground_kernel"
 #: Threads of a team, where a program has loops to share.
-TEAM = 4
+TEAM = 8
 #: A loop with no more statements than this is unrolled so many times, so that rounds wait for memory together.
 SHORT, UNROLLED = 64, 4
 #: Most threads of a block: those that a processor has registers for, if each takes as many as it can have. A batch has
 #: as many blocks as there are processors, if it is not larger (gpu.py).
 BLOCK = 256
+#: Bytes of numbers that a thread may have in registers by this program, of 1 KiB: the compiler needs some as well.
+_REGISTER_BYTES = 760
 #: Bytes of tables in constant memory, of 64 KiB: what all threads read at one place (rows of a matrix, in a loop) costs
 #: nothing there. Tables beyond lie in global memory.
 _CONSTANT_BYTES = 48 * 1024
 
 
-def kernel_name(team: int) -> str:
-    """Name of a kernel with so many threads for a row."""
-    return f"{KERNEL}_{team}"
+def kernel_name(team: int, memory: int) -> str:
+    """Name of a kernel. team: threads for a row; memory: bytes for a row that the threads of a processor share."""
+    return f"{_KERNEL}_{team}_{memory}"
+
+
+def kernel_named_in(code: bytes) -> tuple[str, int, int]:
+    """The name of the kernel in machine code, its threads for a row and its bytes."""
+    found = re.search(rf"{_KERNEL}_(\d+)_(\d+)".encode(), code)
+    if found is None:
+        raise NotNative("a file of machine code for a GPU has no kernel")
+    return found[0].decode(), int(found[1]), int(found[2])
 
 
 def team_of(program: Program) -> int:
@@ -60,21 +76,28 @@ def team_of(program: Program) -> int:
     return TEAM if _loop_arrays(program) else 1
 
 
-def kernel_text(program: Program, team: int | None = None) -> str:
+def kernel_text(program: Program, team: int | None = None, memory: int = 0) -> str:
     """The whole program. The kernel's parameters: pointers to all inputs and all outputs, and the number of rows.
 
-    team: threads for a row, a power of two up to 32.
+    team: threads for a row, a power of two up to 32. memory: bytes that the threads of a block may share; teams have
+    numbers there that do not fit into registers.
     """
     program = with_shared_memory(program)
     team = team_of(program) if team is None else team
-    shared_out = _loop_arrays(program) if team > 1 else frozenset()
-    writer = _Writer(program.precision, local_arrays(program), team, shared_out)
+    shared_out, places, size = frozenset(), None, program.precision // 8
+    if team > 1:
+        shared_out = _loop_arrays(program)
+        room = memory * team // BLOCK // size - 1
+        if room > 0:
+            program, places = with_places(program, _REGISTER_BYTES // size, room)
+    writer = _Writer(program.precision, local_arrays(program), team, shared_out, places)
     for k, function in enumerate(program.functions):
         writer.functions[function] = f"f{k}"
         _callee(writer, function)
     _kernel(writer, program)
     real = "double" if program.precision == 64 else "float"
-    head = [f"typedef {real} real;", PREAMBLE[program.precision], team_text(team, program.precision)]
+    head = [f"typedef {real} real;", FOUR, PREAMBLE[program.precision], team_text(team, program.precision)]
+    head += [] if places is None else [places_text(program.precision)]
     return "\n".join([*head, *writer.tables, *writer.lines, ""])
 
 
@@ -94,6 +117,7 @@ class _Writer:
     arrays: LocalArrays
     team: int
     shared_out: frozenset[LocalArray]  # whose elements lie with the threads of a team, one after the other
+    places: LocalArray | None = None  # lies in memory that a processor's threads share, once for a team
     lines: list[str] = field(default_factory=list)
     tables: list[str] = field(default_factory=list)
     names: dict[Value, str] = field(default_factory=dict)
@@ -146,6 +170,32 @@ class _Writer:
         self.tables.append(f"static {place} const {_TYPES[array.kind]} {name}[{room}] = {{{numbers}}};")
         return name
 
+    def pointer(self, array: LocalArray) -> str:
+        """Where an array begins; a table is written when it is first asked for."""
+        if array not in self.pointers:
+            self.pointers[array] = self.table(array)
+        return self.pointers[array]
+
+    def interleaved(self, arrays: Sequence[LocalArray]) -> tuple[str, int]:
+        """Tables that a loop reads together, as one of fours, and how many of these a round reads.
+
+        The fours of a team's threads lie side by side: an address, and few reads, serve all of a round.
+        """
+        rounds, fours = self.rounds(max(array.size for array in arrays)), -(-len(arrays) // 4)
+        numbers = np.zeros((4 * fours, rounds * self.team))
+        for column, array in zip(numbers, arrays, strict=False):
+            column[: array.size] = array.start
+        ordered = numbers.reshape(fours, 4, rounds, self.team).transpose(2, 0, 3, 1).reshape(-1, 4)
+        name = self.fresh("table")
+        rows = ", ".join(f"{{{', '.join(literal('float', x, self.precision) for x in row)}}}" for row in ordered)
+        self.tables.append(f"static __device__ const Four {name}[{len(ordered)}] = {{{rows}}};")
+        return name, fours
+
+    @property
+    def stride(self) -> int:
+        """Numbers from the places of a row to those of the next: odd, so that rows lie in different banks."""
+        return 0 if self.places is None else self.places.size | 1
+
     def rounds(self, count: int) -> int:
         """Of a loop, for a thread of a team."""
         return -(-count // self.team)
@@ -180,10 +230,13 @@ def _kernel(writer: _Writer, program: Program) -> None:
     inputs = [f"const {kind}* __restrict__ in{k}" for k, kind in enumerate(kinds[: len(program.inputs)])]
     outputs = [f"{kind}* __restrict__ out{k}" for k, kind in enumerate(kinds[len(program.inputs) :])]
     parameters = ", ".join([*inputs, *outputs, "const long long rows"])
-    writer.open(f'extern "C" __global__ void __launch_bounds__({BLOCK}) {kernel_name(writer.team)}({parameters})')
+    name = kernel_name(writer.team, writer.stride * writer.precision // 8)
+    writer.open(f'extern "C" __global__ void __launch_bounds__({BLOCK}, 1) {name}({parameters})')
     writer.line("const long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x;")
     writer.line(f"const long long team = thread / {writer.team};")
     writer.line("const long long row = team < rows ? team : rows - 1;  // all threads meet at barriers")
+    if writer.places is not None:
+        writer.line(f"real* const own = places + threadIdx.x / {writer.team} * {writer.stride};")
     writer.line(f"const bool first = team == row && thread % {writer.team} == 0;  // of its team, of no row again")
     values, memory = iter(program.main.parameters), iter(program.memory)
     for k, buffer in enumerate(program.outputs):
@@ -221,7 +274,7 @@ def _stored(buffer: Buffer) -> str:
 def _place_arrays(writer: _Writer, function: Function) -> None:
     """Give every array of a function its memory, as the function begins."""
     for array in dict.fromkeys(s.array for s in walk(function.body) if isinstance(s, Load | Store)):
-        if array in writer.outside:
+        if array in writer.outside or array is writer.places:
             continue
         if writer.arrays.in_memory(array):
             name = writer.pointers[array] = writer.fresh("memory")
@@ -231,8 +284,6 @@ def _place_arrays(writer: _Writer, function: Function) -> None:
             if array.start is not None:
                 there = f"k * {writer.team} + lane()" if own else "k"
                 writer.line(f"for (int k = 0; k < {size}; k++) {name}[k] = {writer.table(array)}[{there}];")
-        elif array not in writer.pointers:
-            writer.pointers[array] = writer.table(array)
 
 
 def _block(writer: _Writer, block: Block, top: bool = False) -> None:
@@ -242,6 +293,10 @@ def _block(writer: _Writer, block: Block, top: bool = False) -> None:
             case Compute(operation, arguments, result):
                 names = [writer.operand(x) for x in arguments]
                 writer.let(result, expression(operation, arguments[-1].kind, names, writer.precision))
+            case Load(array, Constant(number=place), result) if array is writer.places:
+                writer.let(result, f"taken<{place}>(own)")
+            case Store(array, Constant(number=place), value) if array is writer.places:
+                writer.line(f"put<{place}>(own, {writer.operand(value)});")
             case Load():
                 writer.let(statement.result, _loaded(writer, statement))
             case Store():
@@ -262,7 +317,7 @@ def _block(writer: _Writer, block: Block, top: bool = False) -> None:
 def _loaded(writer: _Writer, statement: Load) -> str:
     """An element for all threads of a team; of an array that is shared out from the one that has it."""
     array, place = statement.array, _inside(writer, statement.index, statement.array.size)
-    name, team = writer.pointers[array], writer.team
+    name, team = writer.pointer(array), writer.team
     if not _lies_apart(writer, array):
         return f"{name}[{place}]"
     return f"of_lane({name}[{place} / {team}], {place} % {team})"
@@ -278,6 +333,8 @@ def _store(writer: _Writer, statement: Store) -> None:
         writer.line(f"if ({inside}) {name}[{place}] = {value};")
     else:
         writer.line(f"if ({inside} && {place} % {team} == lane()) {name}[{place} / {team}] = {value};")
+        if writer.places is not None:  # none may put a number into a place from which another has yet to take one
+            writer.line("__syncwarp(members());")
 
 
 def _store_outside(writer: _Writer, store: str) -> None:
@@ -346,10 +403,13 @@ def _for_each(writer: _Writer, statement: ForEach) -> None:
     writer.open(f"for (int {turn} = 0; {turn} < {count}; {turn}++)")
     index = writer.names[statement.index] = writer.fresh("k")
     writer.line(f"const int {index} = {turn} * {team} + lane();" if team > 1 else f"const int {index} = {turn};")
+    together = _read_together(writer, statement, turn)
     for one in statement.body:
         match one:
+            case Load() if one.result in together:
+                pass
             case Load(array, _, result):
-                writer.let(result, f"{writer.pointers[array]}[{turn if _lies_apart(writer, array) else index}]")
+                writer.let(result, f"{writer.pointer(array)}[{turn if _lies_apart(writer, array) else index}]")
             case Store(array, _, value) if _lies_apart(writer, array) or team == 1:
                 writer.line(f"{writer.pointers[array]}[{turn}] = {writer.operand(value)};")
             case _:
@@ -361,6 +421,20 @@ def _for_each(writer: _Writer, statement: ForEach) -> None:
     if team > 1:
         for joint, name in zip(statement.joints, names, strict=True):
             writer.line(f"{name} = joined_{joint}({name});")
+
+
+def _read_together(writer: _Writer, loop: ForEach, turn: str) -> set[Value]:
+    """Read what a round needs of tables at its start, so that it waits for memory once. Which values that gives."""
+    loads = [s for s in loop.body if isinstance(s, Load) and not writer.arrays.in_memory(s.array)]
+    loads = [s for s in loads if s.array.kind == "float" and s.index is loop.index]
+    if writer.team == 1 or len(loads) < 2:
+        return set()
+    table, fours = writer.interleaved([s.array for s in loads])
+    for k in range(fours):
+        four = writer.fresh("four")
+        writer.line(f"const Four {four} = {table}[({turn} * {fours} + {k}) * {writer.team} + lane()];")
+        writer.names.update((s.result, f"{four}.{part}") for s, part in zip(loads[4 * k :], "abcd", strict=False))
+    return {s.result for s in loads}
 
 
 def turns_alike(loop: While) -> bool:

@@ -26,6 +26,8 @@ static __device__ inline int truncated(real a) {
   return a != a ? 0 : a >= (real)2147483648.0 ? 2147483647 : a <= (real)-2147483648.0 ? -2147483647 - 1 : (int)a;
 }
 """
+#: Numbers that are read in one go.
+FOUR = "struct __align__(16) Four { real a, b, c, d; };"
 #: A NaN wins, which the processor can do by itself in single precision.
 _GREATER = """
 static __device__ inline real {name}(real a, real b) {{
@@ -153,3 +155,27 @@ static __device__ inline real of_lane(real a, int k) {{ return __shfl_sync(membe
 static __device__ inline int of_lane(int a, int k) {{ return __shfl_sync(members(), a, k, {team}); }}
 static __device__ inline bool of_lane(bool a, int k) {{ return of_lane((int)a, k) != 0; }}
 {joined}"""
+
+
+def places_text(bits: int) -> str:
+    """Numbers in memory that a processor's threads share. In assembly: else the compiler would remember them."""
+    kind, letter = ("f32", "f") if bits == 32 else ("f64", "d")
+    address = f"""\"r\"((unsigned)__cvta_generic_to_shared(own)), "n"(at * {bits // 8})"""
+    return f"""extern __shared__ real places[];
+template <int at> static __device__ inline real taken(const real* own) {{
+#ifdef __CUDA_ARCH__
+  real a;
+  asm volatile("ld.shared.{kind} %0, [%1+%2];" : "={letter}"(a) : {address});
+  return a;
+#else
+  return own[at];
+#endif
+}}
+template <int at> static __device__ inline void put(real* own, real a) {{
+#ifdef __CUDA_ARCH__
+  asm volatile("st.shared.{kind} [%0+%1], %2;" :: {address}, "{letter}"(a));
+#else
+  own[at] = a;
+#endif
+}}
+"""

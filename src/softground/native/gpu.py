@@ -10,10 +10,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
+from typing import Any, NamedTuple
 
 import jax
 
-from softground.native.cuda import BLOCK, TEAM, kernel_name, kernel_text
+from softground.native.cuda import BLOCK, kernel_named_in, kernel_text
 from softground.native.errors import NotNative
 from softground.native.ffi import HANDLER, begin_handler, interface_version, pointers_and_rows
 from softground.native.frugal import frugal
@@ -27,18 +28,28 @@ _FRAME_API, _FRAME_CONTEXT = 16, 24
 _API_ERROR, _API_STREAM = 48, 80
 _INTERNAL = 13  # XLA's code for an error of no other kind
 _RECORDABLE = 1  # a trait: the handler does nothing but start the same kernel, which XLA may record and replay
+# Numbers of attributes of a kernel and of a device, as the driver knows them.
+_DYNAMIC_SHARED, _MOST_SHARED = 8, 97
 _FAILURE = "softground could not start its kernel: the CUDA driver refused (cuLaunchKernel)"
+
+
+class Kernel(NamedTuple):
+    """What the handler starts."""
+
+    handle: int
+    team: int  # threads for a row
+    memory: int  # bytes for a row of memory that a processor's threads share
 
 
 def register(key: str, make: Callable[[], Program], interface: Interface) -> str:
     """Make a program known to XLA on GPUs, found on disk by its key or made and compiled: its name there."""
-    digest, code = gpu_code(_capability(), key, lambda: kernel_text(frugal(make())))
+    digest, code = gpu_code(_capability(), key, lambda: kernel_text(frugal(make()), memory=_shared_bytes()))
     name = f"softground_{digest}"
     if name not in _REGISTERED:
         driver = _driver()
         launch = ctypes.cast(driver.cuLaunchKernel, ctypes.c_void_p).value
         assert launch is not None
-        text = handler_text(interface, interface_version(), launch, *_load(driver, code), _processors())
+        text = handler_text(interface, interface_version(), launch, _load(driver, code), _processors())
         handler = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(address(name, passing_code(text), HANDLER))
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(handler), platform="CUDA")
         _REGISTERED.add(name)
@@ -72,21 +83,42 @@ def _driver() -> ctypes.CDLL:
         raise NotNative(f"native code for GPUs needs NVIDIA's driver ({error})") from error
 
 
-def _load(driver: ctypes.CDLL, code: bytes) -> tuple[int, int]:
-    """A handle of the kernel, good for every device, for as long as this process lives; and its threads for a row."""
+@cache
+def _shared_bytes() -> int:
+    """Memory that the threads of a block may share, the least of all GPUs."""
+    return min(_asked(_driver().cuDeviceGetAttribute, _MOST_SHARED, device) for device in _devices())
+
+
+def _devices() -> range:
+    return range(_asked(_driver().cuDeviceGetCount))
+
+
+def _asked(ask: Callable[..., int], *arguments: Any) -> int:
+    """An int that the driver tells."""
+    answer = ctypes.c_int()
+    if ask(ctypes.byref(answer), *arguments):
+        raise NotNative("the CUDA driver does not say what its devices are like")
+    return answer.value
+
+
+def _load(driver: ctypes.CDLL, code: bytes) -> Kernel:
+    """A kernel, good for every device, for as long as this process lives."""
     library, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+    name, team, memory = kernel_named_in(code)
     status = driver.cuLibraryLoadData(ctypes.byref(library), code, None, None, 0, None, None, 0)
-    for team in (1, TEAM) if not status else ():
-        status = driver.cuLibraryGetKernel(ctypes.byref(kernel), library, kernel_name(team).encode())
-        if not status and kernel.value is not None:
-            return kernel.value, team
-    raise NotNative(f"the CUDA driver cannot load a kernel (error {status}): native code needs CUDA 12 or later")
+    status = status or driver.cuLibraryGetKernel(ctypes.byref(kernel), library, name.encode())
+    if status or kernel.value is None:
+        raise NotNative(f"the CUDA driver cannot load a kernel (error {status}): native code needs CUDA 12 or later")
+    shared = memory * (BLOCK // team)
+    for device in _devices() if shared else ():
+        status = driver.cuKernelSetAttribute(_DYNAMIC_SHARED, shared, kernel, device)
+        if status or _asked(driver.cuKernelGetAttribute, _DYNAMIC_SHARED, kernel, device) != shared:
+            raise NotNative(f"the CUDA driver does not give a kernel {shared} bytes of shared memory (error {status})")
+    return Kernel(kernel.value, team, memory)
 
 
-def handler_text(
-    interface: Interface, version: tuple[int, int], launch: int, kernel: int, team: int, processors: int
-) -> str:
-    """The handler. launch: address of a function like cuLaunchKernel; kernel: what it starts; team: threads for a row.
+def handler_text(interface: Interface, version: tuple[int, int], launch: int, kernel: Kernel, processors: int) -> str:
+    """The handler. launch: address of a function like cuLaunchKernel.
 
     processors: of the GPU, among which rows are shared: the threads of each are one block, as long as they fit.
     """
@@ -130,7 +162,7 @@ refused:
 start:
   %stream.at = getelementptr i8, ptr %asked, i64 24
   %stream = load ptr, ptr %stream.at
-  %all = mul i64 {rows}, {team}
+  %all = mul i64 {rows}, {kernel.team}
   %share = udiv i64 %all, {32 * processors}
   %warps = add i64 %share, 1
   %many = icmp ugt i64 %warps, {BLOCK // 32}
@@ -142,8 +174,10 @@ start:
   %blocks = udiv i64 %up, %threads
   %grid = trunc i64 %blocks to i32
   %launch = inttoptr i64 {launch} to ptr
-  %kernel = inttoptr i64 {kernel} to ptr
-  %status = call i32 %launch(ptr %kernel, i32 %grid, i32 1, i32 1, i32 %size, i32 1, i32 1, i32 0, ptr %stream, \
+  %rows.together = udiv i32 %size, {kernel.team}
+  %shared = mul i32 %rows.together, {kernel.memory}
+  %kernel = inttoptr i64 {kernel.handle} to ptr
+  %status = call i32 %launch(ptr %kernel, i32 %grid, i32 1, i32 1, i32 %size, i32 1, i32 1, i32 %shared, ptr %stream, \
 ptr %arguments, ptr null)
   %started = icmp eq i32 %status, 0
   br i1 %started, label %done, label %failed

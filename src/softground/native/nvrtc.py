@@ -15,7 +15,7 @@ from softground.native.kept import digest_of, kept
 #: A thread may take all registers that there are: what does not fit goes through memory. In single precision quotients
 #: and roots may be off by a unit or two in the last place, for a sixth less time; subnormals are zero, as in XLA.
 OPTIONS = (
-    *("--maxrregcount=255", "--std=c++17", "--ptxas-options=-O1"),
+    *("--maxrregcount=255", "--std=c++17", "--ptxas-options=-O2"),
     *("--ftz=true", "--prec-div=false", "--prec-sqrt=false"),
 )
 

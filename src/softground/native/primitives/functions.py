@@ -42,7 +42,7 @@ def jitted(build: Builder, equation, inputs):
     if build.call_counts.get(id(closed.jaxpr), 0) < 2:
         return evaluate(build, closed, inputs)
     made = _outlined(build, name, closed, inputs)
-    return evaluate(build, closed, inputs) if made.size < SMALL else _called(build, made, inputs)
+    return _called(build, made, inputs) if _pays(made) else evaluate(build, closed, inputs)
 
 
 def _called(build: Builder, made: Outlined, inputs: list[Operands]) -> list[Operands]:
@@ -87,6 +87,12 @@ def _in_loops(build: Builder, closed: ClosedJaxpr, alike: list[Operands]) -> lis
     if outputs is None or any((output != output[:1]).any() for output in outputs):
         return None
     return [output[0] for output in outputs]
+
+
+def _pays(made: Outlined) -> bool:
+    """Whether a call is less work than what it calls: a number given or returned is put into memory and read there."""
+    handed = len(made.function.parameters) + len(made.function.results)
+    return made.size >= SMALL and made.size > 2 * handed
 
 
 class Outlined(NamedTuple):
