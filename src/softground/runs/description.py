@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -27,6 +27,7 @@ from softground.surfaces import Surface
 
 #: Arrays of more entries than this are put aside.
 LARGEST_INLINE = 16
+Part = TypeVar("Part", Simulator, Robot)
 
 
 def describe(value: Any, arrays: dict[str, np.ndarray], name: str = "value") -> Any:
@@ -148,8 +149,23 @@ def build_simulator(recipe: Mapping[str, Any], arrays: Mapping[str, np.ndarray])
             f"the model of robot {simulator.robot.recipe.source!r} has changed since the run: its digest is "
             f"{simulator.robot.sha256[:12]}, the run's {recipe['robot']['sha256'][:12]}; restore it"
         )
-    changes = {path: restore(leaf, arrays) for path, leaf in recipe["changes"].items()}
-    leaves, structure = jax.tree_util.tree_flatten_with_path(simulator)
+    return _with_changes(simulator, recipe, arrays)
+
+
+def build_robot(recipe: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Robot:
+    """The robot of a simulator's recipe, with what was changed of it."""
+    robot = Robot.from_recipe(restore(recipe["robot"]["recipe"], arrays))
+    return _with_changes(robot, recipe, arrays, part=".robot")
+
+
+def _with_changes(built: Part, recipe: Mapping[str, Any], arrays: Mapping[str, np.ndarray], part: str = "") -> Part:
+    """A simulator, or a part of it, with the changed leaves; part: its path in a simulator."""
+    changes = {
+        path.removeprefix(part): restore(leaf, arrays)
+        for path, leaf in recipe.get("changes", {}).items()
+        if path.startswith(part)
+    }
+    leaves, structure = jax.tree_util.tree_flatten_with_path(built)
     unknown = set(changes) - {jax.tree_util.keystr(path) for path, _ in leaves}
     if unknown:
         raise FileFormatError(f"the run changed {sorted(unknown)}, which this version of softground does not have")

@@ -21,7 +21,7 @@ from softground.errors import FileFormatError
 from softground.robots import Robot
 from softground.runs.cost_of_transport import WalkCost, walk_cost
 from softground.runs.dataset import OF_BODIES, VARIABLES, RunInfo, run_dataset
-from softground.runs.description import build_simulator, is_opaque, restore
+from softground.runs.description import build_robot, build_simulator, is_opaque, restore
 from softground.runs.file import read_dataset, write_dataset
 from softground.runs.measures import Stance, find_stances, up_against
 from softground.runs.verdict import Fall, find_fall, summarise, troubles
@@ -89,8 +89,8 @@ class RobotMotion:
 
     @cached_property
     def robot(self) -> Robot:
-        """The robot, loaded from where it came from."""
-        return Robot.from_recipe(self._restored(self._recipe("simulator")["robot"]["recipe"]))
+        """The robot, loaded from where it came from, with what was changed of it."""
+        return build_robot(self._recipe("simulator"), self._arrays)
 
     @cached_property
     def surface(self) -> Surface:
