@@ -73,7 +73,11 @@ def _of_other_beds(run: str, twins: Wrenches) -> np.ndarray:
 
 
 def direction_rows(material: str, runs: Wrenches, folder: Path) -> dict[str, dict]:
-    """Of each pose, in directions between the 26: errors of maximum dissipation over what was learned from 26 ones."""
+    """Of each pose, in directions between the 26: normalised errors of what was learned from 26 ones.
+
+    law: the wrench of maximum dissipation among the learned ones; nearest: that of the nearest learned direction;
+    power: what maximum dissipation says is dissipated.
+    """
     mean = mean_bed(beds_of(beds_in(folder)))
     fit = Physics().fit(mean)
     motions = {job.run.name: job.run for job in direction_jobs() if job.material == material}
@@ -91,11 +95,11 @@ def direction_rows(material: str, runs: Wrenches, folder: Path) -> dict[str, dic
         likest = mean.twists / WEIGHTS
         nearest = np.argmax(twists @ likest.T / np.linalg.norm(likest, axis=1), axis=1)
         rows[f"{material}, {pose.depth:g} m, {pose.tilt:g} rad"] = {
-            "directions": len(truth),
+            "count": len(truth),
             "beds": f"{np.mean([len(wrenches) for wrenches in measured.values()]):.1f}",
-            "maximum dissipation": f"{relative(known[np.argmax(-twists @ known.T, axis=1)], truth):.3f}",
-            "nearest direction": f"{relative(known[nearest], truth):.3f}",
-            "of the power": f"{relative(np.max(-twists @ known.T, axis=1), -(twists * truth).sum(1)):.3f}",
+            "law": f"{relative(known[np.argmax(-twists @ known.T, axis=1)], truth):.3f}",
+            "nearest": f"{relative(known[nearest], truth):.3f}",
+            "power": f"{relative(np.max(-twists @ known.T, axis=1), -(twists * truth).sum(1)):.3f}",
         }
     return rows
 
