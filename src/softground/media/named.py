@@ -112,7 +112,8 @@ def beads(strength: float = 1.0, *, eps: float = DEFAULT_EPS) -> LearnedSpace:
 def gravel(strength: float = 1.0, *, eps: float = DEFAULT_EPS) -> LearnedSpace:
     """Heavy stones of 1 cm radius that hardly roll, learned like `beads`, from two beds: for the same robots.
 
-    strength: factor on all forces. eps: temperature, W.
+    Simulated with a modulus of 1e7 Pa, which makes soft stones of them: of rock they would carry about twice as much
+    (docs/beads.md). strength: factor on all forces. eps: temperature, W.
 
     >>> import softground as sg
     >>> sg.media.gravel().kind
