@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.text import Text
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from softground.cli import app
@@ -166,6 +168,19 @@ assert "f2py" in numpy.f2py.get_include()
 assert "numpy.f2py.crackfortran" in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_no_word_of_a_help_text_is_taken_for_markup():
+    """Rich leaves out what stands in square brackets, as the name of an extra may."""
+
+    def texts(command):
+        yield from filter(None, [command.help, *(getattr(option, "help", None) for option in command.params)])
+        for inner in getattr(command, "commands", {}).values():
+            yield from texts(inner)
+
+    found = list(texts(get_command(app)))
+    assert len(found) > 100
+    assert [text for text in found if Text.from_markup(text).plain != text.replace("\\[", "[")] == []
 
 
 def test_help_teaches_and_does_not_import_jax():

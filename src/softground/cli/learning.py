@@ -72,7 +72,7 @@ def train(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Train a policy for a task on a ground that differs from robot to robot, by rsl_rl's PPO (extra [rl]).
+    """Train a policy for a task on a ground that differs from robot to robot, by rsl_rl's PPO (the extra `rl`).
 
     On the ground that the task names (sand) its own ranges are drawn from; another is taken as it is unless --vary says
     what differs. Ctrl-C ends the training and keeps what was learned.

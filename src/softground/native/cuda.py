@@ -13,14 +13,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 
-import numpy as np
-
 from softground.native.cuda_operations import FOUR, PREAMBLE, expression, literal, places_text, team_text
+from softground.native.cuda_writer import TYPES, Writer
 from softground.native.errors import NotNative
-from softground.native.local_arrays import LocalArrays, local_arrays
+from softground.native.local_arrays import local_arrays
 from softground.native.places import with_places
 from softground.native.program import (
     Block,
@@ -31,7 +29,6 @@ from softground.native.program import (
     ForEach,
     Function,
     If,
-    Kind,
     Load,
     LocalArray,
     Operand,
@@ -53,9 +50,6 @@ SHORT, UNROLLED = 64, 4
 BLOCK = 256
 #: Bytes of numbers that a thread may have in registers by this program, of 1 KiB: the compiler needs some as well.
 _REGISTER_BYTES = 760
-#: Bytes of tables in constant memory, of 64 KiB: what all threads read at one place (rows of a matrix, in a loop) costs
-#: nothing there. Tables beyond lie in global memory.
-_CONSTANT_BYTES = 48 * 1024
 
 
 def kernel_name(team: int, memory: int) -> str:
@@ -90,7 +84,7 @@ def kernel_text(program: Program, team: int | None = None, memory: int = 0) -> s
         room = memory * team // BLOCK // size - 1
         if room > 0:
             program, places = with_places(program, _REGISTER_BYTES // size, room)
-    writer = _Writer(program.precision, local_arrays(program), team, shared_out, places)
+    writer = Writer(program.precision, local_arrays(program), team, shared_out, places)
     for k, function in enumerate(program.functions):
         writer.functions[function] = f"f{k}"
         _callee(writer, function)
@@ -109,110 +103,15 @@ def _loop_arrays(program: Program) -> frozenset[LocalArray]:
     return frozenset(touched) - frozenset(program.memory)
 
 
-@dataclass
-class _Writer:
-    """Text as it grows. Values get names as they are made."""
-
-    precision: int
-    arrays: LocalArrays
-    team: int
-    shared_out: frozenset[LocalArray]  # whose elements lie with the threads of a team, one after the other
-    places: LocalArray | None = None  # lies in memory that a processor's threads share, once for a team
-    lines: list[str] = field(default_factory=list)
-    tables: list[str] = field(default_factory=list)
-    names: dict[Value, str] = field(default_factory=dict)
-    functions: dict[Function, str] = field(default_factory=dict)
-    pointers: dict[LocalArray, str] = field(default_factory=dict)
-    outside: set[LocalArray] = field(default_factory=set)  # buffers in place, not memory of the thread
-    indent: str = ""
-    _count: int = 0
-    _constant_bytes: int = 0
-
-    def line(self, text: str) -> None:
-        self.lines.append(self.indent + text)
-
-    def open(self, head: str) -> None:
-        self.line(f"{head} {{")
-        self.indent += "  "
-
-    def close(self) -> None:
-        self.indent = self.indent[2:]
-        self.line("}")
-
-    def fresh(self, stem: str = "t") -> str:
-        self._count += 1
-        return f"{stem}{self._count}"
-
-    def operand(self, operand: Operand) -> str:
-        if isinstance(operand, Value):
-            return self.names[operand]
-        return literal(operand.kind, operand.number, self.precision)
-
-    def let(self, value: Value, text: str) -> None:
-        name = self.names[value] = self.fresh()
-        self.line(f"const {_TYPES[value.kind]} {name} = {text};")
-
-    def variable(self, value: Value, start: str | None = None) -> str:
-        """A name that is assigned to."""
-        name = self.names[value] = self.fresh("x")
-        self.line(f"{_TYPES[value.kind]} {name}{'' if start is None else f' = {start}'};")
-        return name
-
-    def table(self, array: LocalArray) -> str:
-        """Constants of the program, which all threads share."""
-        numbers = ", ".join(literal(array.kind, number, self.precision) for number in array.start or ())
-        size = array.size * {"float": self.precision // 8, "int": 4, "bool": 1}[array.kind]
-        fits = array not in self.shared_out and self._constant_bytes + size <= _CONSTANT_BYTES
-        self._constant_bytes += size if fits else 0
-        name = self.fresh("table")
-        place = "__constant__" if fits else "__device__"
-        room = self.team * self.rounds(array.size)  # the last round may have none left for some threads
-        self.tables.append(f"static {place} const {_TYPES[array.kind]} {name}[{room}] = {{{numbers}}};")
-        return name
-
-    def pointer(self, array: LocalArray) -> str:
-        """Where an array begins; a table is written when it is first asked for."""
-        if array not in self.pointers:
-            self.pointers[array] = self.table(array)
-        return self.pointers[array]
-
-    def interleaved(self, arrays: Sequence[LocalArray]) -> tuple[str, int]:
-        """Tables that a loop reads together, as one of fours, and how many of these a round reads.
-
-        The fours of a team's threads lie side by side: an address, and few reads, serve all of a round.
-        """
-        rounds, fours = self.rounds(max(array.size for array in arrays)), -(-len(arrays) // 4)
-        numbers = np.zeros((4 * fours, rounds * self.team))
-        for column, array in zip(numbers, arrays, strict=False):
-            column[: array.size] = array.start
-        ordered = numbers.reshape(fours, 4, rounds, self.team).transpose(2, 0, 3, 1).reshape(-1, 4)
-        name = self.fresh("table")
-        rows = ", ".join(f"{{{', '.join(literal('float', x, self.precision) for x in row)}}}" for row in ordered)
-        self.tables.append(f"static __device__ const Four {name}[{len(ordered)}] = {{{rows}}};")
-        return name, fours
-
-    @property
-    def stride(self) -> int:
-        """Numbers from the places of a row to those of the next: odd, so that rows lie in different banks."""
-        return 0 if self.places is None else self.places.size | 1
-
-    def rounds(self, count: int) -> int:
-        """Of a loop, for a thread of a team."""
-        return -(-count // self.team)
-
-
-_TYPES: dict[Kind, str] = {"float": "real", "int": "int", "bool": "bool"}
-
-
-def _callee(writer: _Writer, function: Function) -> None:
+def _callee(writer: Writer, function: Function) -> None:
     """A function that is not inlined: its code is in the processor's memory of instructions once."""
     name = writer.functions[function]
     writer.open(f"struct {name}_results")
     for k, result in enumerate(function.results):
-        writer.line(f"{_TYPES[result.kind]} r{k};")
+        writer.line(f"{TYPES[result.kind]} r{k};")
     writer.close()
     writer.lines[-1] += ";"
-    parameters = ", ".join(f"const {_TYPES[p.kind]} a{k}" for k, p in enumerate(function.parameters))
+    parameters = ", ".join(f"const {TYPES[p.kind]} a{k}" for k, p in enumerate(function.parameters))
     writer.line(f"// {function.name}")
     writer.open(f"static __device__ __noinline__ {name}_results {name}({parameters})")
     writer.names.update((parameter, f"a{k}") for k, parameter in enumerate(function.parameters))
@@ -225,7 +124,7 @@ def _callee(writer: _Writer, function: Function) -> None:
     writer.close()
 
 
-def _kernel(writer: _Writer, program: Program) -> None:
+def _kernel(writer: Writer, program: Program) -> None:
     kinds = [_stored(buffer) for buffer in (*program.inputs, *program.outputs)]
     inputs = [f"const {kind}* __restrict__ in{k}" for k, kind in enumerate(kinds[: len(program.inputs)])]
     outputs = [f"{kind}* __restrict__ out{k}" for k, kind in enumerate(kinds[len(program.inputs) :])]
@@ -247,7 +146,7 @@ def _kernel(writer: _Writer, program: Program) -> None:
             writer.line(f"{_stored(buffer)}* const {name} = out{k} + row * {buffer.size};")
     for place, buffer in _places("in", program.inputs):
         value = next(values)
-        writer.let(value, f"{place} != 0" if buffer.kind == "bool" else f"({_TYPES[value.kind]}){place}")
+        writer.let(value, f"{place} != 0" if buffer.kind == "bool" else f"({TYPES[value.kind]}){place}")
     _place_arrays(writer, program.main)
     _block(writer, program.main.body, top=True)
     writer.line("if (!first) return;")
@@ -268,10 +167,10 @@ def _stored(buffer: Buffer) -> str:
     """Type of a buffer's numbers in memory: a bool is a byte."""
     if buffer.kind == "bool":
         return "unsigned char"
-    return "long long" if buffer.kind == "int" and buffer.bits == 64 else _TYPES[buffer.kind]
+    return "long long" if buffer.kind == "int" and buffer.bits == 64 else TYPES[buffer.kind]
 
 
-def _place_arrays(writer: _Writer, function: Function) -> None:
+def _place_arrays(writer: Writer, function: Function) -> None:
     """Give every array of a function its memory, as the function begins."""
     for array in dict.fromkeys(s.array for s in walk(function.body) if isinstance(s, Load | Store)):
         if array in writer.outside or array is writer.places:
@@ -280,13 +179,13 @@ def _place_arrays(writer: _Writer, function: Function) -> None:
             name = writer.pointers[array] = writer.fresh("memory")
             own = array in writer.shared_out
             size = writer.rounds(array.size) if own else array.size
-            writer.line(f"{_TYPES[array.kind]} {name}[{size}];")
+            writer.line(f"{TYPES[array.kind]} {name}[{size}];")
             if array.start is not None:
                 there = f"k * {writer.team} + lane()" if own else "k"
                 writer.line(f"for (int k = 0; k < {size}; k++) {name}[k] = {writer.table(array)}[{there}];")
 
 
-def _block(writer: _Writer, block: Block, top: bool = False) -> None:
+def _block(writer: Writer, block: Block, top: bool = False) -> None:
     """Statements. top: whether every thread of a block of threads comes by."""
     for statement in block:
         match statement:
@@ -314,7 +213,7 @@ def _block(writer: _Writer, block: Block, top: bool = False) -> None:
                 writer.names.update((result, f"{memory}.r{k}") for k, result in enumerate(results))
 
 
-def _loaded(writer: _Writer, statement: Load) -> str:
+def _loaded(writer: Writer, statement: Load) -> str:
     """An element for all threads of a team; of an array that is shared out from the one that has it."""
     array, place = statement.array, _inside(writer, statement.index, statement.array.size)
     name, team = writer.pointer(array), writer.team
@@ -323,7 +222,7 @@ def _loaded(writer: _Writer, statement: Load) -> str:
     return f"of_lane({name}[{place} / {team}], {place} % {team})"
 
 
-def _store(writer: _Writer, statement: Store) -> None:
+def _store(writer: Writer, statement: Store) -> None:
     array, place = statement.array, writer.operand(statement.index)
     name, value, team = writer.pointers[array], writer.operand(statement.value), writer.team
     inside = f"(unsigned){place} < {array.size}u"
@@ -337,24 +236,24 @@ def _store(writer: _Writer, statement: Store) -> None:
             writer.line("__syncwarp(members());")
 
 
-def _store_outside(writer: _Writer, store: str) -> None:
+def _store_outside(writer: Writer, store: str) -> None:
     """By one thread of a team, between what the others read before and after it."""
     together = ["__syncwarp(members());"] if writer.team > 1 else []
     for line in (*together, store, *together):
         writer.line(line)
 
 
-def _lies_apart(writer: _Writer, array: LocalArray) -> bool:
+def _lies_apart(writer: Writer, array: LocalArray) -> bool:
     return array in writer.shared_out and writer.arrays.in_memory(array)
 
 
-def _inside(writer: _Writer, index: Operand, size: int) -> str:
+def _inside(writer: Writer, index: Operand, size: int) -> str:
     if isinstance(index, Value):
         return f"inside({writer.operand(index)}, {size})"
     return str(min(max(int(index.number), 0), size - 1))
 
 
-def _if(writer: _Writer, statement: If) -> None:
+def _if(writer: Writer, statement: If) -> None:
     results = [writer.variable(result) for result in statement.results]
     for head, block, values in (
         (f"if ({writer.operand(statement.flag)})", statement.then, statement.then_values),
@@ -367,7 +266,7 @@ def _if(writer: _Writer, statement: If) -> None:
         writer.close()
 
 
-def _while(writer: _Writer, statement: While, together: bool) -> None:
+def _while(writer: Writer, statement: While, together: bool) -> None:
     """A loop. together: whether the threads of a block begin every turn at one time.
 
     A long body is read from memory as it runs: warps that run apart each wait for it, those that run together once.
@@ -384,14 +283,14 @@ def _while(writer: _Writer, statement: While, together: bool) -> None:
     following = []
     for variable, value in zip(statement.variables, statement.next, strict=True):
         following.append(writer.fresh("n"))  # all are computed before the first is replaced
-        writer.line(f"const {_TYPES[variable.kind]} {following[-1]} = {writer.operand(value)};")
+        writer.line(f"const {TYPES[variable.kind]} {following[-1]} = {writer.operand(value)};")
     for name, new in zip(names, following, strict=True):
         writer.line(f"{name} = {new};")
     writer.close()
     writer.names.update(zip(statement.results, names, strict=True))
 
 
-def _for_each(writer: _Writer, statement: ForEach) -> None:
+def _for_each(writer: Writer, statement: ForEach) -> None:
     """A thread's rounds, one after the other; a team joins what its threads have."""
     names = []
     for joint, result in zip(statement.joints, statement.results, strict=True):
@@ -423,7 +322,7 @@ def _for_each(writer: _Writer, statement: ForEach) -> None:
             writer.line(f"{name} = joined_{joint}({name});")
 
 
-def _read_together(writer: _Writer, loop: ForEach, turn: str) -> set[Value]:
+def _read_together(writer: Writer, loop: ForEach, turn: str) -> set[Value]:
     """Read what a round needs of tables at its start, so that it waits for memory once. Which values that gives."""
     loads = [s for s in loop.body if isinstance(s, Load) and not writer.arrays.in_memory(s.array)]
     loads = [s for s in loads if s.array.kind == "float" and s.index is loop.index]
